@@ -1,0 +1,24 @@
+/*
+ * fd.h -- small helpers for descriptors.
+ */
+#ifndef BASE_FD_H
+#define BASE_FD_H
+
+#include <stdbool.h>
+
+/* Close *fd unless it is -1, set it to -1, leave errno as it was. */
+void fd_close(int *fd);
+
+int fd_set_nonblock(int fd, bool on); /* -1 with errno */
+int fd_set_cloexec(int fd, bool on);  /* -1 with errno */
+
+/* Raise the soft descriptor limit to the hard one; returns the limit. */
+long fd_raise_limit(void);
+
+/* How many descriptors this process has open now (from /proc/self/fd), or -1. */
+long fd_count(void);
+
+/* Open path for appending (a log): O_CLOEXEC, O_NOCTTY, mode 0644; -1, errno. */
+int fd_open_append(const char *path);
+
+#endif

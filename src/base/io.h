@@ -1,0 +1,31 @@
+/*
+ * io.h -- system calls that may be interrupted or cut short.
+ *
+ * The one place that knows about EINTR.  Nothing here waits for longer than
+ * the system call itself does.
+ */
+#ifndef BASE_IO_H
+#define BASE_IO_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* As read, write, recvmsg, sendmsg, sendfile, but EINTR starts them again. */
+ssize_t io_read(int fd, void *p, size_t n);
+ssize_t io_write(int fd, const void *p, size_t n);
+ssize_t io_recvv(int fd, const struct iovec *iov, int n, int flags);
+ssize_t io_sendv(int fd, const struct iovec *iov, int n, int flags);
+ssize_t io_sendfile(int out_fd, int in_fd, off_t *off, size_t n);
+
+/* All of it, blocking descriptors only; -1 with errno. */
+int io_write_all(int fd, const void *p, size_t n);
+
+/*
+ * The whole file into a malloc'ed, NUL-terminated buffer the caller frees; its
+ * length without the NUL in *ret_len.  NULL with errno (EFBIG beyond max).
+ */
+char *io_read_file(const char *path, size_t max, size_t *ret_len);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * keys.h -- the key table: one row per INI key.
+ *
+ * The parser, -T, --help, the completion of a near miss and the check of the
+ * man page all read it; a key that is not here does not exist.
+ */
+#ifndef CONF_KEYS_H
+#define CONF_KEYS_H
+
+#include "conf/conf.h"
+
+enum key_type {
+	KEY_TEXT,
+	KEY_PATH,  /* relative to the file's folder, or the current directory */
+	KEY_LOG,   /* a path, or "-" */
+	KEY_LIST,  /* comma and blank separated */
+	KEY_PATHS, /* a list of paths */
+	KEY_COUNT, /* int */
+	KEY_COUNT64,
+	KEY_SIZE,  /* size_t, units k m g of 1024 */
+	KEY_SIZE64,
+	KEY_TIME,  /* int64_t milliseconds; units ms s m h, plain is seconds */
+	KEY_MODE,  /* octal */
+	KEY_WORKERS, /* count or `auto` */
+	KEY_LEVEL  /* error warning info debug */
+};
+
+struct key {
+	const char *section;
+	const char *name;
+	enum key_type type;
+	size_t offset;       /* in struct conf */
+	const char *initial; /* the default as text, NULL for none */
+	uint64_t min, max;
+	const char *help;    /* one line */
+};
+
+extern const struct key keys[];
+extern const size_t keys_len;
+
+/* The row of that name, or NULL. */
+const struct key *key_find(struct str name);
+
+/* The nearest row by edit distance, NULL if none is near enough. */
+const struct key *key_nearest(struct str name);
+
+/*
+ * Put the text into *c.  Returns 0, or -1 with a reason in *ret_why, from
+ * c->arena.  base is the folder relative paths start from.
+ */
+int key_set(struct conf *c, const struct key *k, struct str text,
+	const char *base, const char **ret_why);
+
+/* The value in force as the INI would have it. */
+void key_print(const struct conf *c, const struct key *k, struct buf *b);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * status.h -- reason phrases.
+ */
+#ifndef HTTP_STATUS_H
+#define HTTP_STATUS_H
+
+#include "base/str.h"
+
+/* The reason phrase of RFC 9110 15 and its registry, or "Unknown". */
+struct str status_reason(int status);
+
+/* 1xx, 204 and 304 have no body (RFC 9110 6.4.1). */
+bool status_has_body(int status);
+
+#endif

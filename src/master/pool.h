@@ -1,0 +1,135 @@
+/*
+ * pool.h -- which worker should be started, retired or killed next.
+ *
+ * The pool is a table and a wish; pool_next() compares them and names one
+ * action.  Nothing here forks, signals or reads a clock, so every decision of
+ * the master can be reached from a unit test.
+ *
+ * Life of a slot: EMPTY - BOOTING - SERVING - RETIRING - EMPTY.  Any state may
+ * also be aborted (SIGABRT sent) and killed (SIGKILL sent); the slot is empty
+ * again only when the process was reaped.
+ */
+#ifndef MASTER_POOL_H
+#define MASTER_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define POOL_WORKERS_MAX 512
+/* The old and the new generation, and retiring ones. */
+#define POOL_SLOTS_MAX (POOL_WORKERS_MAX * 2 + 64)
+
+enum pool_state {
+	POOL_EMPTY,
+	POOL_BOOTING,
+	POOL_SERVING,
+	POOL_RETIRING
+};
+
+struct pool_slot {
+	enum pool_state state;
+	pid_t pid;
+	uint64_t generation;
+	int64_t born_at;    /* us, as all moments here */
+	int64_t ready_at;   /* 0: not yet */
+	int64_t retire_by;  /* RETIRING: when graceful-timeout ends */
+	int64_t abort_at;   /* when SIGABRT was sent, 0 */
+	bool killed;        /* SIGKILL was sent */
+	bool overdue;       /* aborted because the application's time ran out */
+	bool told;          /* retirement was said over the leash */
+	int leash;          /* the master's end, -1 */
+};
+
+enum pool_act {
+	POOL_NOTHING, /* until `at` (CLOCK_NEVER: until something happens) */
+	POOL_SPAWN,   /* fork into `slot`, of `generation` */
+	POOL_RETIRE,  /* say retire or drain to `slot` */
+	POOL_ABORT,   /* SIGABRT to `slot` */
+	POOL_KILL,    /* SIGKILL to `slot` */
+	POOL_FAILED,  /* at first start: the first worker died; see `cause` */
+	POOL_STOPPED  /* stopping, and no worker is left */
+};
+
+struct pool_action {
+	enum pool_act act;
+	int slot;
+	uint64_t generation;
+	int64_t at;
+	bool overdue; /* ABORT: the application's time, not retirement, ran out */
+};
+
+/* What became of the trial of a reload. */
+enum pool_trial {
+	POOL_NO_TRIAL,
+	POOL_TRIAL_BOOTING,
+	POOL_TRIAL_READY, /* the caller commits, pool_commit() */
+	POOL_TRIAL_DIED   /* the caller drops it, pool_cancel() */
+};
+
+struct pool {
+	struct pool_slot slots[POOL_SLOTS_MAX];
+	int wanted;            /* workers of the current generation */
+	uint64_t generation;   /* current */
+	uint64_t trial;        /* generation on trial, 0: none */
+	enum pool_trial trial_state;
+	int64_t graceful_us;
+	bool stopping;         /* TERM */
+	bool quick;            /* INT, QUIT */
+	int64_t quick_by;
+	bool first_ready;      /* the first start is over */
+	int failed_status;     /* what the dead first worker says: 3 or 4, 0 */
+	int64_t backoff_until; /* no spawn before this */
+	int64_t backoff_us;    /* 0, or 0.1 s doubling to 5 s */
+};
+
+void pool_init(struct pool *p, int wanted, uint64_t generation,
+	int64_t graceful_us);
+
+/*
+ * The next action at `now`.  The caller performs it, reports it (pool_spawned
+ * and so on) and asks again until it is POOL_NOTHING.  run_out_at(arg, slot)
+ * gives the moment the worker's application time ends (board.h), 0 for none.
+ */
+struct pool_action pool_next(struct pool *p, int64_t now,
+	int64_t (*run_out_at)(void *arg, int slot), void *arg);
+
+/* Reports.  A moment is always the current one. */
+void pool_spawned(struct pool *p, int slot, pid_t pid, int leash,
+	uint64_t generation, int64_t now);
+void pool_spawn_failed(struct pool *p, int64_t now); /* fork: back off */
+void pool_ready(struct pool *p, int slot, int64_t now);
+void pool_retiring(struct pool *p, int slot, int64_t now); /* of itself */
+void pool_retired(struct pool *p, int slot, int64_t now);  /* was told */
+void pool_aborted(struct pool *p, int slot, int64_t now, bool overdue);
+void pool_killed(struct pool *p, int slot, int64_t now);
+
+/*
+ * The process in the slot was reaped.  served: it finished a request; outside:
+ * somebody else's signal.  boot_status is its exit status before ready, else
+ * 0.  The leash is the caller's to close.
+ */
+struct pool_death {
+	bool served;
+	bool from_outside;
+	int exit_status; /* -1: by a signal */
+};
+void pool_died(struct pool *p, int slot, const struct pool_death *d,
+	int64_t now);
+
+/* Wishes. */
+void pool_set_wanted(struct pool *p, int wanted);
+void pool_begin_trial(struct pool *p, uint64_t generation);
+void pool_commit(struct pool *p, int wanted, int64_t graceful_us);
+void pool_cancel(struct pool *p); /* the trial worker is killed */
+void pool_stop(struct pool *p, int64_t now);
+void pool_stop_quick(struct pool *p, int64_t now);
+
+/* In a child after fork: close every leash of the master's. */
+void pool_forget(struct pool *p);
+
+int pool_find(const struct pool *p, pid_t pid); /* slot, or -1 */
+int pool_count(const struct pool *p, enum pool_state state,
+	uint64_t generation);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * leash.h -- the SOCK_SEQPACKET pair between the master and one worker.
+ *
+ * Up: ready, retiring.  Down: retire, drain, new logs.  Each message is one
+ * packet.  EOF means the other side is gone, and is the only way a worker
+ * learns of the master's death.
+ */
+#ifndef PROC_LEASH_H
+#define PROC_LEASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum leash_word {
+	LEASH_EOF = 0,  /* never sent: the other side is gone */
+	LEASH_READY,    /* up: booted, serving */
+	LEASH_RETIRING, /* up: leaves of its own accord (max-requests, TERM) */
+	LEASH_RETIRE,   /* down: finish, leave */
+	LEASH_DRAIN,    /* down: serve the listeners in `mask` empty, then leave */
+	LEASH_LOGS      /* down: new descriptors for the logs */
+};
+
+#define LEASH_LISTENERS_MAX 64
+
+struct leash_message {
+	enum leash_word word;
+	uint64_t mask; /* DRAIN: bit i for the i-th listener of the worker */
+	int error_fd;  /* LOGS: -1 if there is none; the receiver owns them */
+	int access_fd;
+};
+
+/* Non-blocking, close-on-exec.  -1 with errno. */
+int leash_open(int *ret_master, int *ret_worker);
+
+/* -1 with errno; descriptors in a LOGS message stay the caller's. */
+int leash_send(int fd, const struct leash_message *m);
+
+/* 1 with a message (LEASH_EOF too), 0 if none is there, -1 with errno. */
+int leash_receive(int fd, struct leash_message *m);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * app.h -- load the application's shared object and check its ABI.
+ */
+#ifndef WORKER_APP_H
+#define WORKER_APP_H
+
+#include "narwhal/app.h"
+
+struct app {
+	const nw_app *def;
+	void *state;
+};
+
+/*
+ * Which file a spec (the key `app`) names: `so:NAME` and `so:/path`; `wsgi:...`
+ * and a bare MODULE:CALLABLE give the WSGI gateway.  NAME is looked for beside
+ * the binary and under LIBDIR/narwhal.  Into path; -1 with a reason in why.
+ */
+int app_find(const char *spec, char *path, size_t path_max, char *why,
+	size_t why_max);
+
+/*
+ * dlopen it (never unloaded), check versions before anything is called, and
+ * call its open.  Returns 0, or -1 with the reason logged.
+ */
+int app_open(struct app *a, const char *spec, nw_server *server);
+
+/* An application that fails -1 gets a log line from itself. */
+int app_handle(struct app *a, nw_request *r);
+void app_close(struct app *a, nw_server *server);
+
+#endif

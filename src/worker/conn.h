@@ -1,0 +1,86 @@
+/*
+ * conn.h -- the connection in hand, and waiting for its client.
+ *
+ * The socket is non-blocking; every wait goes through conn_wait(), which keeps
+ * the deadline, the flush delay, the application's clock (it stands still
+ * while the client is waited for), the hooks and the counters.
+ */
+#ifndef WORKER_CONN_H
+#define WORKER_CONN_H
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "proc/board.h"
+#include "worker/flusher.h"
+
+struct conn_limits {
+	int64_t body_timeout_us;
+	int64_t send_timeout_us;
+	int64_t timeout_us; /* application time, 0: none */
+};
+
+struct conn_hooks {
+	void (*before)(void *arg);
+	void (*after)(void *arg);
+	void *arg;
+};
+
+struct conn_peer {
+	socklen_t len; /* 0: not known (yet) */
+	struct sockaddr_storage sa;
+	char addr[BOARD_PEER_MAX]; /* numeric, "" over a unix socket */
+	int port;
+};
+
+struct conn {
+	int fd; /* -1: none in hand */
+	struct conn_peer peer;
+	struct conn_peer local; /* filled when first asked for */
+	const struct conn_limits *limits;
+	const struct conn_hooks *hooks;
+	struct flusher *flusher;
+	struct board_slot *board;
+	int64_t app_left_us;  /* application time left while the clock stands */
+	bool app_running;
+	uint64_t blocked_in_us;  /* in this request, waiting to receive */
+	uint64_t blocked_out_us; /* waiting to send */
+};
+
+/*
+ * Take a connection in hand / the next request on it.  The peer's text is
+ * made from peer.sa.
+ */
+void conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
+	socklen_t len);
+void conn_reset(struct conn *c);
+
+/* The local address, asked from the kernel once per connection. */
+const struct conn_peer *conn_local(struct conn *c);
+
+/* The application's clock: starts with the request, ends with it. */
+void conn_app_begins(struct conn *c);
+void conn_app_ends(struct conn *c);
+
+/*
+ * Receive into iov, waiting for the client at most body-timeout from now.
+ * Chunks that come due meanwhile are sent.  Returns the number of bytes, 0 at
+ * EOF, -1 with errno (ETIMEDOUT; ECONNRESET and the like).
+ */
+ssize_t conn_receive(struct conn *c, const struct iovec *iov, int n);
+
+/*
+ * Send what waits until at most max_chunks chunks do (with max_chunks 0: until
+ * the queue is empty), waiting for the client at most send-timeout without
+ * progress (bytes taken by the kernel or acknowledged by the peer).  The lock
+ * is not held by the caller.  -1 with errno (ETIMEDOUT; EPIPE, ECONNRESET).
+ */
+int conn_send(struct conn *c, int max_chunks, int flags);
+
+/*
+ * n bytes of in_fd from off, the same way.  Nothing waits in the queue.
+ * EIO if the file ends before.
+ */
+int conn_send_file(struct conn *c, int in_fd, off_t off, size_t n, bool more);
+
+#endif

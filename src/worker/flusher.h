@@ -1,0 +1,70 @@
+/*
+ * flusher.h -- the one background thread (the flush delay) and all it shares.
+ *
+ * The thread sends what an application has left in the queue for as long as
+ * outgoing-flush-delay while it computes or sleeps.  It is created when first
+ * needed, has all signals blocked and never calls the application.  The lock
+ * covers the queue and every send; nobody blocks while holding it.
+ *
+ * A timer wakes the thread.  It is armed only when it is not, by the first
+ * chunk that must wait, so it costs one system call per delay at most.
+ */
+#ifndef WORKER_FLUSHER_H
+#define WORKER_FLUSHER_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "worker/queue.h"
+
+struct flusher {
+	struct queue queue;   /* under the lock while a response is open */
+	pthread_mutex_t lock;
+	pthread_t thread;
+	bool has_thread;
+	bool stop;
+	int timer_fd;
+	bool armed;
+	int64_t delay_us;     /* outgoing-flush-delay */
+	int fd;               /* the client's socket, -1 between responses */
+	int64_t oldest_at;    /* us, when the oldest waiting byte was queued */
+	int error;            /* errno of the first failed send, 0 */
+	uint64_t bytes_sent;  /* on this connection's response, head too */
+};
+
+int flusher_init(struct flusher *f, int chunks_max, size_t chunk_size,
+	int64_t delay_us);
+
+/* Ends and joins the thread. */
+void flusher_done(struct flusher *f);
+
+/* A response on this socket begins; between, the thread has nothing to do. */
+void flusher_open(struct flusher *f, int fd);
+
+/* The response is over: what is left is dropped, everything released. */
+void flusher_close(struct flusher *f);
+
+/* Hold the queue, to change it. */
+void flusher_lock(struct flusher *f);
+void flusher_unlock(struct flusher *f);
+
+/*
+ * With the lock held: send what the kernel takes now, without blocking.
+ * flags are added to MSG_NOSIGNAL (MSG_MORE).  Returns 0 (queue_is_empty()
+ * tells whether all went), or -1 with errno; the error stays.
+ */
+int flusher_push(struct flusher *f, int flags);
+
+/*
+ * With the lock held, after queueing: if something waits, see to it that it
+ * goes within the delay (0: at once).  -1 as flusher_push.
+ */
+int flusher_schedule(struct flusher *f);
+
+/*
+ * The moment (us) by which what waits must have gone, CLOCK_NEVER if nothing
+ * waits: for a main thread that is about to wait for something else.
+ */
+int64_t flusher_due_at(struct flusher *f);
+
+#endif
