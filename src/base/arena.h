@@ -21,7 +21,7 @@ struct arena {
 
 /* Allocates the first block of first_len bytes; -1 with ENOMEM. */
 int arena_init(struct arena *a, size_t first_len);
-void arena_done(struct arena *a);  /* accepts the zeroed */
+void arena_done(struct arena *a); /* accepts the zeroed */
 void arena_reset(struct arena *a); /* all handed out is gone */
 
 /* n bytes aligned for any object, or NULL with ENOMEM.  Not zeroed. */

@@ -21,7 +21,7 @@ struct buf {
 };
 
 void buf_init(struct buf *b);
-void buf_done(struct buf *b);  /* frees; accepts the empty */
+void buf_done(struct buf *b); /* frees; accepts the empty */
 void buf_reset(struct buf *b); /* len = 0, keeps the memory */
 
 /* Room for n more bytes behind len; -1 with ENOMEM (and failed set). */

@@ -10,7 +10,7 @@
 void fd_close(int *fd);
 
 int fd_set_nonblock(int fd, bool on); /* -1 with errno */
-int fd_set_cloexec(int fd, bool on);  /* -1 with errno */
+int fd_set_cloexec(int fd, bool on); /* -1 with errno */
 
 /* Raise the soft descriptor limit to the hard one; returns the limit. */
 long fd_raise_limit(void);

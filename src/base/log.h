@@ -11,7 +11,12 @@
 
 #include <stdarg.h>
 
-enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+enum log_level {
+	LOG_ERROR,
+	LOG_WARNING,
+	LOG_INFO,
+	LOG_DEBUG
+};
 
 extern const char *const log_level_names[]; /* "error" ... "debug", NULL */
 

@@ -9,12 +9,16 @@
 
 #include "base/arena.h"
 
-enum addr_kind { ADDR_TCP, ADDR_UNIX, ADDR_FD };
+enum addr_kind {
+	ADDR_TCP,
+	ADDR_UNIX,
+	ADDR_FD
+};
 
 struct addr {
 	enum addr_kind kind;
 	const char *text; /* as it is logged: 127.0.0.1:8000, unix:/p, fd:3 */
-	int fd;           /* ADDR_FD: the number; else -1 */
+	int fd; /* ADDR_FD: the number; else -1 */
 	socklen_t len;
 	struct sockaddr_storage sa;
 };
@@ -33,7 +37,7 @@ bool addr_eq(const struct addr *a, const struct addr *b);
 bool addr_overlaps(const struct addr *a, const struct addr *b);
 
 /* `127.0.0.1:80`, `[::1]:80`, `unix:/p` of a socket address, from *a. */
-const char *addr_text(const struct sockaddr *sa, socklen_t len,
-	struct arena *a);
+const char *
+addr_text(const struct sockaddr *sa, socklen_t len, struct arena *a);
 
 #endif

@@ -85,7 +85,7 @@ struct conf {
 
 	/* log */
 	const char *error_log; /* a path, or "-" */
-	int log_level;         /* enum log_level */
+	int log_level; /* enum log_level */
 	const char *access_log; /* a path, "-", or NULL: none */
 	const char *access_log_format;
 
@@ -96,11 +96,11 @@ struct conf {
 
 /* What the command line gives; kept by the master for every reload. */
 struct conf_args {
-	const char *path;  /* -c, or NULL */
-	bool path_given;   /* then a missing file is an error */
-	char **overrides;  /* "key=value" without the dashes, APP as "app=APP" */
+	const char *path; /* -c, or NULL */
+	bool path_given; /* then a missing file is an error */
+	char **overrides; /* "key=value" without the dashes, APP as "app=APP" */
 	size_t noverrides;
-	int listen_fds;    /* inherited descriptors 3 .. 3+n (LISTEN_FDS) */
+	int listen_fds; /* inherited descriptors 3 .. 3+n (LISTEN_FDS) */
 };
 
 /*
@@ -110,8 +110,8 @@ struct conf_args {
  * file value the command line overrides, are added to *notes.  Free it with
  * conf_free().
  */
-struct conf *conf_load(const struct conf_args *args, struct buf *errors,
-	struct buf *notes);
+struct conf *
+conf_load(const struct conf_args *args, struct buf *errors, struct buf *notes);
 void conf_free(struct conf *c);
 
 /* -T: every key, its value in force, where it came from, as a valid INI. */

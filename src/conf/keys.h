@@ -11,28 +11,28 @@
 
 enum key_type {
 	KEY_TEXT,
-	KEY_PATH,  /* relative to the file's folder, or the current directory */
-	KEY_LOG,   /* a path, or "-" */
-	KEY_LIST,  /* comma and blank separated */
+	KEY_PATH, /* relative to the file's folder, or the current directory */
+	KEY_LOG, /* a path, or "-" */
+	KEY_LIST, /* comma and blank separated */
 	KEY_PATHS, /* a list of paths */
 	KEY_COUNT, /* int */
 	KEY_COUNT64,
-	KEY_SIZE,  /* size_t, units k m g of 1024 */
+	KEY_SIZE, /* size_t, units k m g of 1024 */
 	KEY_SIZE64,
-	KEY_TIME,  /* int64_t milliseconds; units ms s m h, plain is seconds */
-	KEY_MODE,  /* octal */
+	KEY_TIME, /* int64_t milliseconds; units ms s m h, plain is seconds */
+	KEY_MODE, /* octal */
 	KEY_WORKERS, /* count or `auto` */
-	KEY_LEVEL  /* error warning info debug */
+	KEY_LEVEL /* error warning info debug */
 };
 
 struct key {
 	const char *section;
 	const char *name;
 	enum key_type type;
-	size_t offset;       /* in struct conf */
+	size_t offset; /* in struct conf */
 	const char *initial; /* the default as text, NULL for none */
 	uint64_t min, max;
-	const char *help;    /* one line */
+	const char *help; /* one line */
 };
 
 extern const struct key keys[];

@@ -22,7 +22,7 @@
 struct chunk {
 	int state;
 	uint64_t left; /* bytes of data that come next; 0: framing comes next */
-	bool done;     /* the whole body, trailers included, has been eaten */
+	bool done; /* the whole body, trailers included, has been eaten */
 	size_t line_len;
 	size_t ext_len;
 	struct buf *trailers; /* the raw trailer section gathers here */

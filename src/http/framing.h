@@ -10,12 +10,12 @@
 #include "http/head.h"
 
 struct framing {
-	bool chunked;      /* RFC 9112 6.3: the body is chunked, */
-	bool has_length;   /* or Content-Length was there: */
-	uint64_t length;   /* bytes of the body, 0 without one */
-	bool keep_alive;   /* RFC 9112 9.3: the client wants to go on */
-	bool expect;       /* waits for 100 Continue (RFC 9110 10.1.1) */
-	bool te_trailers;  /* TE: trailers, with Connection or without */
+	bool chunked; /* RFC 9112 6.3: the body is chunked, */
+	bool has_length; /* or Content-Length was there: */
+	uint64_t length; /* bytes of the body, 0 without one */
+	bool keep_alive; /* RFC 9112 9.3: the client wants to go on */
+	bool expect; /* waits for 100 Continue (RFC 9110 10.1.1) */
+	bool te_trailers; /* TE: trailers, with Connection or without */
 };
 
 /*

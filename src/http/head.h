@@ -15,10 +15,10 @@ struct field {
 };
 
 struct head {
-	struct str line;   /* the request line without its CRLF, for the log */
+	struct str line; /* the request line without its CRLF, for the log */
 	struct str method; /* a token, any token */
 	struct str target; /* as received */
-	int minor;         /* HTTP/1.minor, 0 or 1 (a higher one counts as 1) */
+	int minor; /* HTTP/1.minor, 0 or 1 (a higher one counts as 1) */
 	struct field *fields; /* the caller's array ... */
 	size_t nfields;
 	size_t fields_max; /* ... of this size */

@@ -18,19 +18,19 @@
 #include "base/str.h"
 
 struct strict_limits {
-	size_t head;   /* bytes of the whole head, its last CRLF too: 431 */
-	size_t line;   /* bytes of the request line without CRLF: 414 */
+	size_t head; /* bytes of the whole head, its last CRLF too: 431 */
+	size_t line; /* bytes of the request line without CRLF: 414 */
 	size_t fields; /* field lines: 431 */
-	size_t field;  /* bytes of one field line without CRLF: 431 */
+	size_t field; /* bytes of one field line without CRLF: 431 */
 };
 
 struct strict {
 	int state;
-	size_t at;         /* bytes looked at so far */
-	size_t start;      /* where the request line begins (empty lines before) */
+	size_t at; /* bytes looked at so far */
+	size_t start; /* where the request line begins (empty lines before) */
 	size_t line_start; /* where the current line begins */
 	size_t nfields;
-	size_t mark;       /* where the current part of the line begins */
+	size_t mark; /* where the current part of the line begins */
 	int minor;
 };
 

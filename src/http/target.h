@@ -8,19 +8,19 @@
 #include "http/head.h"
 
 enum target_form {
-	TARGET_ORIGIN,   /* /path?query */
+	TARGET_ORIGIN, /* /path?query */
 	TARGET_ABSOLUTE, /* http://host/path?query */
 	TARGET_ASTERISK, /* *, with OPTIONS only */
 };
 
 struct target {
 	enum target_form form;
-	struct str raw_path;  /* as received, "/" if an absolute form has none */
-	struct str path;      /* percent-decoded once, may hold any byte; "*" */
-	struct str query;     /* as received, without the '?' */
-	bool has_query;       /* '?' was there */
+	struct str raw_path; /* as received, "/" if an absolute form has none */
+	struct str path; /* percent-decoded once, may hold any byte; "*" */
+	struct str query; /* as received, without the '?' */
+	bool has_query; /* '?' was there */
 	struct str authority; /* of an absolute form; replaces Host (3.2.2) */
-	struct str scheme;    /* of an absolute form */
+	struct str scheme; /* of an absolute form */
 };
 
 /*

@@ -31,24 +31,24 @@ struct pool_slot {
 	enum pool_state state;
 	pid_t pid;
 	uint64_t generation;
-	int64_t born_at;    /* us, as all moments here */
-	int64_t ready_at;   /* 0: not yet */
-	int64_t retire_by;  /* RETIRING: when graceful-timeout ends */
-	int64_t abort_at;   /* when SIGABRT was sent, 0 */
-	bool killed;        /* SIGKILL was sent */
-	bool overdue;       /* aborted because the application's time ran out */
-	bool told;          /* retirement was said over the leash */
-	int leash;          /* the master's end, -1 */
+	int64_t born_at; /* us, as all moments here */
+	int64_t ready_at; /* 0: not yet */
+	int64_t retire_by; /* RETIRING: when graceful-timeout ends */
+	int64_t abort_at; /* when SIGABRT was sent, 0 */
+	bool killed; /* SIGKILL was sent */
+	bool overdue; /* aborted because the application's time ran out */
+	bool told; /* retirement was said over the leash */
+	int leash; /* the master's end, -1 */
 };
 
 enum pool_act {
 	POOL_NOTHING, /* until `at` (CLOCK_NEVER: until something happens) */
-	POOL_SPAWN,   /* fork into `slot`, of `generation` */
-	POOL_RETIRE,  /* say retire or drain to `slot` */
-	POOL_ABORT,   /* SIGABRT to `slot` */
-	POOL_KILL,    /* SIGKILL to `slot` */
-	POOL_FAILED,  /* at first start: the first worker died; see `cause` */
-	POOL_STOPPED  /* stopping, and no worker is left */
+	POOL_SPAWN, /* fork into `slot`, of `generation` */
+	POOL_RETIRE, /* say retire or drain to `slot` */
+	POOL_ABORT, /* SIGABRT to `slot` */
+	POOL_KILL, /* SIGKILL to `slot` */
+	POOL_FAILED, /* at first start: the first worker died; see `cause` */
+	POOL_STOPPED /* stopping, and no worker is left */
 };
 
 struct pool_action {
@@ -64,27 +64,27 @@ enum pool_trial {
 	POOL_NO_TRIAL,
 	POOL_TRIAL_BOOTING,
 	POOL_TRIAL_READY, /* the caller commits, pool_commit() */
-	POOL_TRIAL_DIED   /* the caller drops it, pool_cancel() */
+	POOL_TRIAL_DIED /* the caller drops it, pool_cancel() */
 };
 
 struct pool {
 	struct pool_slot slots[POOL_SLOTS_MAX];
-	int wanted;            /* workers of the current generation */
-	uint64_t generation;   /* current */
-	uint64_t trial;        /* generation on trial, 0: none */
+	int wanted; /* workers of the current generation */
+	uint64_t generation; /* current */
+	uint64_t trial; /* generation on trial, 0: none */
 	enum pool_trial trial_state;
 	int64_t graceful_us;
-	bool stopping;         /* TERM */
-	bool quick;            /* INT, QUIT */
+	bool stopping; /* TERM */
+	bool quick; /* INT, QUIT */
 	int64_t quick_by;
-	bool first_ready;      /* the first start is over */
-	int failed_status;     /* what the dead first worker says: 3 or 4, 0 */
+	bool first_ready; /* the first start is over */
+	int failed_status; /* what the dead first worker says: 3 or 4, 0 */
 	int64_t backoff_until; /* no spawn before this */
-	int64_t backoff_us;    /* 0, or 0.1 s doubling to 5 s */
+	int64_t backoff_us; /* 0, or 0.1 s doubling to 5 s */
 };
 
-void pool_init(struct pool *p, int wanted, uint64_t generation,
-	int64_t graceful_us);
+void
+pool_init(struct pool *p, int wanted, uint64_t generation, int64_t graceful_us);
 
 /*
  * The next action at `now`.  The caller performs it, reports it (pool_spawned
@@ -100,7 +100,7 @@ void pool_spawned(struct pool *p, int slot, pid_t pid, int leash,
 void pool_spawn_failed(struct pool *p, int64_t now); /* fork: back off */
 void pool_ready(struct pool *p, int slot, int64_t now);
 void pool_retiring(struct pool *p, int slot, int64_t now); /* of itself */
-void pool_retired(struct pool *p, int slot, int64_t now);  /* was told */
+void pool_retired(struct pool *p, int slot, int64_t now); /* was told */
 void pool_aborted(struct pool *p, int slot, int64_t now, bool overdue);
 void pool_killed(struct pool *p, int slot, int64_t now);
 
@@ -114,8 +114,8 @@ struct pool_death {
 	bool from_outside;
 	int exit_status; /* -1: by a signal */
 };
-void pool_died(struct pool *p, int slot, const struct pool_death *d,
-	int64_t now);
+void
+pool_died(struct pool *p, int slot, const struct pool_death *d, int64_t now);
 
 /* Wishes. */
 void pool_set_wanted(struct pool *p, int wanted);
@@ -129,7 +129,7 @@ void pool_stop_quick(struct pool *p, int64_t now);
 void pool_forget(struct pool *p);
 
 int pool_find(const struct pool *p, pid_t pid); /* slot, or -1 */
-int pool_count(const struct pool *p, enum pool_state state,
-	uint64_t generation);
+int
+pool_count(const struct pool *p, enum pool_state state, uint64_t generation);
 
 #endif

@@ -33,7 +33,7 @@ struct board_slot {
 	_Atomic int64_t run_out_at;
 	_Atomic int state;
 	_Atomic uint64_t requests;
-	_Atomic uint64_t bytes_in;  /* of request bodies */
+	_Atomic uint64_t bytes_in; /* of request bodies */
 	_Atomic uint64_t bytes_out; /* of response bodies */
 	_Atomic uint64_t blocked_in_us;
 	_Atomic uint64_t blocked_out_us;
@@ -68,7 +68,7 @@ void board_set_request(struct board_slot *s, struct str method,
 void board_end_request(struct board_slot *s);
 
 /* The master: a safe copy; false if there was no request in hand. */
-bool board_read_request(const struct board_slot *s, int64_t now_us,
-	struct board_request *out);
+bool board_read_request(
+	const struct board_slot *s, int64_t now_us, struct board_request *out);
 
 #endif

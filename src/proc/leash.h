@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 enum leash_word {
-	LEASH_EOF = 0,  /* never sent: the other side is gone */
-	LEASH_READY,    /* up: booted, serving */
+	LEASH_EOF = 0, /* never sent: the other side is gone */
+	LEASH_READY, /* up: booted, serving */
 	LEASH_RETIRING, /* up: leaves of its own accord (max-requests, TERM) */
-	LEASH_RETIRE,   /* down: finish, leave */
-	LEASH_DRAIN,    /* down: serve the listeners in `mask` empty, then leave */
-	LEASH_LOGS      /* down: new descriptors for the logs */
+	LEASH_RETIRE, /* down: finish, leave */
+	LEASH_DRAIN, /* down: serve the listeners in `mask` empty, then leave */
+	LEASH_LOGS /* down: new descriptors for the logs */
 };
 
 #define LEASH_LISTENERS_MAX 64
@@ -25,7 +25,7 @@ enum leash_word {
 struct leash_message {
 	enum leash_word word;
 	uint64_t mask; /* DRAIN: bit i for the i-th listener of the worker */
-	int error_fd;  /* LOGS: -1 if there is none; the receiver owns them */
+	int error_fd; /* LOGS: -1 if there is none; the receiver owns them */
 	int access_fd;
 };
 

@@ -23,12 +23,12 @@ struct access_log {
 /* What a line can tell; a refused request has an empty or half-read head. */
 struct access_entry {
 	struct str peer;
-	struct str line;   /* the request line as received, or what came of it */
-	const struct head *head;     /* NULL: there is none */
+	struct str line; /* the request line as received, or what came of it */
+	const struct head *head; /* NULL: there is none */
 	struct str path, query;
 	int status;
 	uint64_t body_bytes;
-	int64_t micros;    /* from the head's completion to the response's end */
+	int64_t micros; /* from the head's completion to the response's end */
 	int peak_chunks;
 	uint64_t blocked_out_us;
 	uint64_t blocked_in_us;

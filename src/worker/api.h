@@ -9,13 +9,13 @@
 #include "worker/response.h"
 
 struct api {
-	nw_server server;   /* the handles the application holds */
+	nw_server server; /* the handles the application holds */
 	nw_request handle;
 	struct request *request;
 	struct response *response;
 	struct conn *conn;
 	struct conn_hooks *hooks;
-	bool opening;       /* set_wait_hooks is allowed */
+	bool opening; /* set_wait_hooks is allowed */
 	const struct api_settings *settings;
 	/* what the request's application may ask for, made when first asked */
 	nw_field *fields;
@@ -33,9 +33,9 @@ struct api_settings {
 	void *arg;
 };
 
-void api_init(struct api *a, struct request *request,
-	struct response *response, struct conn *conn,
-	struct conn_hooks *hooks, const struct api_settings *settings);
+void api_init(struct api *a, struct request *request, struct response *response,
+	struct conn *conn, struct conn_hooks *hooks,
+	const struct api_settings *settings);
 
 /* The next request: forget what was made for the last one. */
 void api_reset(struct api *a);

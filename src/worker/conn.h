@@ -41,9 +41,9 @@ struct conn {
 	const struct conn_hooks *hooks;
 	struct flusher *flusher;
 	struct board_slot *board;
-	int64_t app_left_us;  /* application time left while the clock stands */
+	int64_t app_left_us; /* application time left while the clock stands */
 	bool app_running;
-	uint64_t blocked_in_us;  /* in this request, waiting to receive */
+	uint64_t blocked_in_us; /* in this request, waiting to receive */
 	uint64_t blocked_out_us; /* waiting to send */
 };
 

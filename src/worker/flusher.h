@@ -18,22 +18,22 @@
 #include "worker/queue.h"
 
 struct flusher {
-	struct queue queue;   /* under the lock while a response is open */
+	struct queue queue; /* under the lock while a response is open */
 	pthread_mutex_t lock;
 	pthread_t thread;
 	bool has_thread;
 	bool stop;
 	int timer_fd;
 	bool armed;
-	int64_t delay_us;     /* outgoing-flush-delay */
-	int fd;               /* the client's socket, -1 between responses */
-	int64_t oldest_at;    /* us, when the oldest waiting byte was queued */
-	int error;            /* errno of the first failed send, 0 */
-	uint64_t bytes_sent;  /* on this connection's response, head too */
+	int64_t delay_us; /* outgoing-flush-delay */
+	int fd; /* the client's socket, -1 between responses */
+	int64_t oldest_at; /* us, when the oldest waiting byte was queued */
+	int error; /* errno of the first failed send, 0 */
+	uint64_t bytes_sent; /* on this connection's response, head too */
 };
 
-int flusher_init(struct flusher *f, int chunks_max, size_t chunk_size,
-	int64_t delay_us);
+int flusher_init(
+	struct flusher *f, int chunks_max, size_t chunk_size, int64_t delay_us);
 
 /* Ends and joins the thread. */
 void flusher_done(struct flusher *f);

@@ -22,14 +22,14 @@
 
 enum queue_framing {
 	QUEUE_UNDECIDED, /* length if the end comes before anything is sent */
-	QUEUE_LENGTH,    /* Content-Length is declared in the head */
+	QUEUE_LENGTH, /* Content-Length is declared in the head */
 	QUEUE_CHUNKED,
-	QUEUE_CLOSE,     /* HTTP/1.0: ended by closing */
-	QUEUE_NONE       /* HEAD, 204, 304: body bytes are never added */
+	QUEUE_CLOSE, /* HTTP/1.0: ended by closing */
+	QUEUE_NONE /* HEAD, 204, 304: body bytes are never added */
 };
 
 struct queue_entry {
-	const char *p;  /* the bytes; NULL: in the copy buffer, at `at` */
+	const char *p; /* the bytes; NULL: in the copy buffer, at `at` */
 	size_t at;
 	size_t len;
 	size_t sent;
@@ -38,32 +38,32 @@ struct queue_entry {
 };
 
 struct queue {
-	int chunks_max;     /* outgoing-body-buffer-chunks */
-	size_t chunk_size;  /* outgoing-body-chunk-size */
+	int chunks_max; /* outgoing-body-buffer-chunks */
+	size_t chunk_size; /* outgoing-body-chunk-size */
 	enum queue_framing framing;
-	bool can_chunk;     /* UNDECIDED may become CHUNKED, else CLOSE */
+	bool can_chunk; /* UNDECIDED may become CHUNKED, else CLOSE */
 
-	struct buf head;    /* status line and fields, without the last CRLF */
-	bool head_ready;    /* queue_set_head() was called */
+	struct buf head; /* status line and fields, without the last CRLF */
+	bool head_ready; /* queue_set_head() was called */
 	bool head_sent;
 	struct buf trailers; /* complete lines, sent with the last chunk */
 
 	struct queue_entry *entries; /* ring of entries_max */
 	int entries_max;
 	int release_at; /* oldest entry not released yet */
-	int send_at;    /* oldest entry not fully sent yet */
-	int nsent;      /* between release_at and send_at */
-	int nwaiting;   /* from send_at on */
-	int chunks;     /* chunks waiting, partly sent ones too */
-	size_t bytes;   /* bytes waiting in entries */
+	int send_at; /* oldest entry not fully sent yet */
+	int nsent; /* between release_at and send_at */
+	int nwaiting; /* from send_at on */
+	int chunks; /* chunks waiting, partly sent ones too */
+	size_t bytes; /* bytes waiting in entries */
 	struct buf copies; /* bytes of copied entries */
 
 	char frame[64 + CHUNK_HEAD_MAX]; /* framing owed before the next data */
 	size_t frame_len, frame_at;
-	size_t wire_left;  /* data of the open wire chunk still to go */
-	bool ended;        /* queue_end() was called */
-	bool finished;     /* the end of the message has been sent too */
-	int peak;          /* most chunks that ever waited in this response */
+	size_t wire_left; /* data of the open wire chunk still to go */
+	bool ended; /* queue_end() was called */
+	bool finished; /* the end of the message has been sent too */
+	int peak; /* most chunks that ever waited in this response */
 };
 
 /* Allocates the ring; -1 with ENOMEM. */
@@ -77,8 +77,8 @@ void queue_reset(struct queue *q);
  * The head is final now (the commit): its bytes are in q->head, without the
  * framing field unless QUEUE_LENGTH, and without the closing CRLF.
  */
-void queue_set_head(struct queue *q, enum queue_framing framing,
-	bool can_chunk);
+void
+queue_set_head(struct queue *q, enum queue_framing framing, bool can_chunk);
 
 /*
  * Add n > 0 bytes of body.  They are borrowed: with release NULL the caller

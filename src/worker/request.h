@@ -22,7 +22,7 @@
 
 struct request_limits {
 	struct strict_limits head;
-	uint64_t body;     /* request-body, 0: none */
+	uint64_t body; /* request-body, 0: none */
 	size_t block_size; /* input-block-size */
 };
 
@@ -42,19 +42,19 @@ struct request {
 	struct target target;
 
 	/* the body */
-	size_t extra_at;   /* next byte of the head buffer that is body */
-	char *block;       /* the input buffer, block_size bytes */
+	size_t extra_at; /* next byte of the head buffer that is body */
+	char *block; /* the input buffer, block_size bytes */
 	size_t block_at;
 	size_t block_len;
-	uint64_t left;     /* of a declared length */
+	uint64_t left; /* of a declared length */
 	uint64_t received; /* body bytes handed over, for limits and logs */
 	struct chunk chunk;
 	struct buf raw_trailers;
 	struct head trailers;
-	bool started;      /* the application has asked for the body */
-	bool done;         /* the body is complete */
-	int fault;         /* the status a broken body calls for, 0 */
-	int fault_errno;   /* what every further read gives */
+	bool started; /* the application has asked for the body */
+	bool done; /* the body is complete */
+	int fault; /* the status a broken body calls for, 0 */
+	int fault_errno; /* what every further read gives */
 
 	/* called before the first read of a client that expects 100 Continue */
 	int (*send_continue)(void *arg);
@@ -79,8 +79,8 @@ void request_next(struct request *r);
  * Put bytes that were kept aside for this connection (parked, unfinished) into
  * the empty head buffer, with the scanner's state.
  */
-void request_resume(struct request *r, const char *p, size_t n,
-	const struct strict *s);
+void request_resume(
+	struct request *r, const char *p, size_t n, const struct strict *s);
 
 /*
  * Judge what came of the head.  Returns 0 with r->head_len > 0 if it is

@@ -14,9 +14,9 @@
 
 /* What a response must know of its request. */
 struct response_facts {
-	bool head_only;   /* HEAD */
-	int minor;        /* HTTP/1.minor of the request */
-	bool keep_alive;  /* the connection may go on */
+	bool head_only; /* HEAD */
+	int minor; /* HTTP/1.minor of the request */
+	bool keep_alive; /* the connection may go on */
 	bool te_trailers; /* TE: trailers */
 };
 
@@ -24,20 +24,20 @@ struct response {
 	struct conn *conn;
 	struct response_facts facts;
 
-	int status;          /* 0: not started */
-	struct buf fields;   /* lines, each with CRLF */
+	int status; /* 0: not started */
+	struct buf fields; /* lines, each with CRLF */
 	struct buf reason;
 	bool has_date, has_server, has_length;
-	uint64_t length;     /* declared */
-	uint64_t written;    /* body bytes accepted (HEAD: discarded) */
-	bool body_allowed;   /* not HEAD, 204, 304 */
+	uint64_t length; /* declared */
+	uint64_t written; /* body bytes accepted (HEAD: discarded) */
+	bool body_allowed; /* not HEAD, 204, 304 */
 	bool committed;
 	bool ended;
-	bool close;          /* this response says Connection: close */
-	bool cut;            /* the end could not be sent: no keep-alive */
-	bool refused;        /* an error replaces what the application says */
-	bool warned;         /* about too many bytes, once */
-	int error;           /* errno the client's side failed with, 0 */
+	bool close; /* this response says Connection: close */
+	bool cut; /* the end could not be sent: no keep-alive */
+	bool refused; /* an error replaces what the application says */
+	bool warned; /* about too many bytes, once */
+	int error; /* errno the client's side failed with, 0 */
 };
 
 int response_init(struct response *r, struct conn *conn);
@@ -52,8 +52,7 @@ void response_begin(struct response *r, const struct response_facts *facts);
  */
 int response_start(struct response *r, int status, struct str reason);
 int response_add_field(struct response *r, struct str name, struct str value);
-int response_add_trailer(struct response *r, struct str name,
-	struct str value);
+int response_add_trailer(struct response *r, struct str name, struct str value);
 int response_write(struct response *r, const void *p, size_t n,
 	void (*release)(void *), void *arg);
 int response_send_file(struct response *r, int fd, off_t off, size_t n);

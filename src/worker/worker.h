@@ -10,16 +10,17 @@
 
 /* Exit statuses of a worker, which are also the master's at first start. */
 enum worker_exit {
-	WORKER_LEFT = 0,    /* asked to leave */
+	WORKER_LEFT = 0, /* asked to leave */
 	WORKER_NO_BOOT = 3, /* could not boot */
-	WORKER_NO_APP = 4   /* could not load the application */
+	WORKER_NO_APP = 4 /* could not load the application */
 };
 
 /* What crosses the fork. */
 struct worker_setup {
 	const struct conf *conf;
 	uint64_t generation;
-	const struct listener *listeners; /* an array of its own, in conf order */
+	const struct listener
+		*listeners; /* an array of its own, in conf order */
 	size_t nlisteners;
 	struct board_slot *board;
 	int leash;

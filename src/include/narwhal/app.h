@@ -110,8 +110,8 @@ struct nw_api {
 	int (*option_at)(nw_server *, size_t i, const char **ret_name,
 		const char **ret_value);
 	const char *(*setting)(nw_server *, const char *key);
-	int (*set_wait_hooks)(nw_server *, nw_wait_fn before, nw_wait_fn after,
-		void *arg);
+	int (*set_wait_hooks)(
+		nw_server *, nw_wait_fn before, nw_wait_fn after, void *arg);
 
 	/* the request */
 	nw_str (*method)(nw_request *);
@@ -179,8 +179,8 @@ nw_option(nw_server *s, const char *name)
 
 /* The i-th entry of [options]; 0, or -1 past the last. */
 static inline int
-nw_option_at(nw_server *s, size_t i, const char **ret_name,
-	const char **ret_value)
+nw_option_at(
+	nw_server *s, size_t i, const char **ret_name, const char **ret_value)
 {
 	return s->api->option_at(s, i, ret_name, ret_value);
 }

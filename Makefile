@@ -1,0 +1,175 @@
+# narwhal: how it is built, tested, installed.
+#
+#	make			the programs, under build/
+#	make KIND=asan test	the same tests under the sanitizers
+#
+# Each KIND has a folder of its own, so switching between them rebuilds nothing.
+
+KIND	?= release
+PREFIX	?= /usr/local
+LIBDIR	?= $(PREFIX)/lib
+PYTHON	?= python3
+CC	?= cc
+ifeq ($(origin CC),default)
+CC	= gcc
+endif
+
+VERSION	= 0.1.0
+
+ifeq ($(KIND),release)
+OUT	= build
+CFLAGS	?= -O2 -g
+else
+OUT	= build/$(KIND)
+endif
+ifeq ($(KIND),asan)
+CFLAGS	?= -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+endif
+ifeq ($(KIND),tsan)
+CFLAGS	?= -O1 -g -fsanitize=thread
+endif
+ifeq ($(KIND),fuzz)
+CC	= clang
+CFLAGS	?= -O1 -g -fsanitize=address,undefined,fuzzer-no-link \
+	-fno-sanitize-recover=all
+endif
+OBJ	= $(OUT)/obj
+
+WARN	= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wundef $(WERROR)
+CPPFLAGS += -D_GNU_SOURCE -Isrc -Isrc/include \
+	-DNW_VERSION='"$(VERSION)"' -DNW_LIBDIR='"$(LIBDIR)/narwhal"'
+COMPILE	= $(CC) -std=gnu11 $(CFLAGS) $(WARN) $(CPPFLAGS) -MMD -MP -pthread
+
+# What depends on packages is only evaluated inside recipes, when `make deps`
+# of the same call has put them there.
+PY	= $$(scripts/python-config $(PYTHON)
+PY_CFLAGS = $(PY) --cflags)
+PY_LIBS	= $(PY) --libs)
+LIBS	= -lhttp_parser -linih -ldl -lm
+
+FOLDERS	= base http conf proc worker master
+SRC	= $(foreach d,$(FOLDERS),$(sort $(wildcard src/$d/*.c)))
+OBJS	= $(SRC:src/%.c=$(OBJ)/%.o)
+LIB	= $(OBJ)/libnarwhal.a
+APPS	= $(patsubst src/apps/%.c,$(OUT)/%.so,$(wildcard src/apps/*.c))
+WSGI	= $(patsubst %.c,$(OBJ)/%.o,$(patsubst src/%,%,$(wildcard src/wsgi/*.c)))
+
+all: $(OUT)/narwhal $(APPS) $(OUT)/wsgi.so
+
+$(OUT)/narwhal: $(OBJ)/main.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -rdynamic -o $@ $^ $(LIBS)
+
+# An archive, so that a test takes from it only what it needs.
+$(LIB): $(OBJS)
+	@rm -f $@
+	$(AR) rcs $@ $(OBJS)
+
+$(OBJ)/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+
+# Applications see the public header only.
+$(OUT)/%.so: src/apps/%.c
+	@mkdir -p $(@D) $(OBJ)/apps
+	$(COMPILE) -MF $(OBJ)/apps/$*.d -fPIC -shared -fvisibility=hidden \
+		-o $@ $<
+
+$(OBJ)/wsgi/%.o: src/wsgi/%.c
+	@mkdir -p $(@D)
+	$(COMPILE) $(PY_CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(OUT)/wsgi.so: $(WSGI)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -shared -o $@ $^ $(PY_LIBS)
+
+run: all
+	@$(OUT)/narwhal -c conf/narwhal.ini
+
+# ---- tests ----
+
+TEST_SRC = $(sort $(wildcard tests/unit/*.c))
+SUITES	= $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%,$(TEST_SRC)))
+PROC_SRC = $(sort $(wildcard tests/process/*.c))
+PROC_SUITES = $(patsubst tests/process/test_%.c,%, \
+	$(filter tests/process/test_%,$(PROC_SRC)))
+TEST_APPS = $(patsubst tests/apps/%.c,$(OUT)/tests/%.so,$(wildcard tests/apps/*.c))
+TEST_TOOLS = $(patsubst tests/tools/%.c,$(OUT)/tests/%,$(wildcard tests/tools/*.c))
+FUZZ	= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+
+# suites.h lists the suites that the files define: X(name) each.
+$(OBJ)/tests/%/suites.h: Makefile FORCE
+	@mkdir -p $(@D)
+	@for f in tests/$*/test_*.c; do n=$${f##*/test_}; \
+		echo "X($${n%.c})"; done >$@.new
+	@cmp -s $@.new $@ || mv $@.new $@
+
+$(OBJ)/tests/%.o: tests/%.c
+	@mkdir -p $(@D)
+	$(COMPILE) -Itests -I$(@D) -DNW_BUILD='"$(CURDIR)/$(OUT)"' \
+		-DNW_SOURCE='"$(CURDIR)"' -c -o $@ $<
+
+$(OBJ)/tests/unit/main.o: $(OBJ)/tests/unit/suites.h
+$(OBJ)/tests/process/main.o: $(OBJ)/tests/process/suites.h
+
+$(OUT)/tests/unit: $(TEST_SRC:%.c=$(OBJ)/%.o) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -rdynamic -o $@ $^ \
+		$$(pkg-config --libs check) $(LIBS)
+
+$(OUT)/tests/process: $(PROC_SRC:%.c=$(OBJ)/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ \
+		$$(pkg-config --libs check) -ldl
+
+$(OUT)/tests/%.so: tests/apps/%.c
+	@mkdir -p $(@D) $(OBJ)/tests/apps
+	$(COMPILE) -MF $(OBJ)/tests/apps/$*.d -fPIC -shared \
+		-fvisibility=hidden -o $@ $<
+
+$(OUT)/tests/%: tests/tools/%.c
+	@mkdir -p $(@D) $(OBJ)/tests/tools
+	$(COMPILE) -MF $(OBJ)/tests/tools/$*.d -o $@ $< $(LDFLAGS)
+
+tests: all $(OUT)/tests/unit $(OUT)/tests/process $(TEST_APPS) $(TEST_TOOLS)
+
+test: tests
+	KIND=$(KIND) OUT=$(OUT) CONFORMANCE="$(CONFORMANCE)" scripts/test
+
+unit: $(OUT)/tests/unit
+	$(OUT)/tests/unit
+
+lint:
+	scripts/lint
+
+# Fuzzers: `make KIND=fuzz fuzzers`, then build/fuzz/fuzz_head -max_total_time=120
+fuzzers: $(FUZZ:%=$(OUT)/fuzz_%)
+
+$(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB)
+	@mkdir -p $(OBJ)/tests/fuzz
+	$(COMPILE) -Itests -MF $(OBJ)/tests/fuzz/$*.d -fsanitize=fuzzer \
+		-o $@ $< $(LIB) $(LIBS)
+
+# ---- packages ----
+
+deps:
+	scripts/deps $(filter test lint bench tests unit fuzzers bench-instructions,$(MAKECMDGOALS))
+
+# With -j too, `make deps run` installs before it compiles.
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+$(OBJS) $(WSGI) $(OBJ)/main.o $(TEST_SRC:%.c=$(OBJ)/%.o) \
+	$(PROC_SRC:%.c=$(OBJ)/%.o): | deps
+lint: | deps
+endif
+
+clean:
+	rm -rf build
+
+FORCE:
+.PHONY: all run test tests unit lint fuzzers deps clean FORCE
+.SECONDARY:
+
+-include $(OBJS:.o=.d) $(WSGI:.o=.d) $(OBJ)/main.d $(wildcard $(OBJ)/apps/*.d \
+	$(OBJ)/tests/*/*.d)
