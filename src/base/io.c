@@ -1,0 +1,139 @@
+/*
+ * io.c -- system calls that may be interrupted or cut short.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/io.h"
+
+#define AGAIN(n, call)                                                         \
+	do                                                                     \
+		(n) = (call);                                                  \
+	while ((n) == -1 && errno == EINTR)
+
+ssize_t
+io_read(int fd, void *p, size_t n)
+{
+	ssize_t got;
+
+	AGAIN(got, read(fd, p, n));
+	return got;
+}
+
+ssize_t
+io_write(int fd, const void *p, size_t n)
+{
+	ssize_t put;
+
+	AGAIN(put, write(fd, p, n));
+	return put;
+}
+
+ssize_t
+io_recvv(int fd, const struct iovec *iov, int n, int flags)
+{
+	struct msghdr m = {
+		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
+	ssize_t got;
+
+	AGAIN(got, recvmsg(fd, &m, flags));
+	return got;
+}
+
+ssize_t
+io_sendv(int fd, const struct iovec *iov, int n, int flags)
+{
+	struct msghdr m = {
+		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
+	ssize_t put;
+
+	AGAIN(put, sendmsg(fd, &m, flags));
+	return put;
+}
+
+ssize_t
+io_sendfile(int out_fd, int in_fd, off_t *off, size_t n)
+{
+	ssize_t put;
+
+	AGAIN(put, sendfile(out_fd, in_fd, off, n));
+	return put;
+}
+
+int
+io_write_all(int fd, const void *p, size_t n)
+{
+	const char *q = p;
+	ssize_t put;
+
+	while (n) {
+		put = io_write(fd, q, n);
+		if (put == -1)
+			return -1;
+		q += put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+/* Make room for more in *p; at most max and the one byte that is too much. */
+static int
+grow(char **p, size_t *cap, size_t max)
+{
+	size_t want = *cap ? *cap * 2 : 4096;
+	char *q;
+
+	if (want > max + 1)
+		want = max + 1;
+	q = realloc(*p, want + 1);
+	if (!q)
+		return -1;
+	*p = q;
+	*cap = want;
+	return 0;
+}
+
+/* Until EOF: the size is not asked, so that pipes and /dev/stdin work too. */
+static char *
+read_to_end(int fd, size_t max, size_t *ret_len)
+{
+	size_t len = 0, cap = 0;
+	char *p = NULL;
+	ssize_t got;
+
+	do {
+		if (len == cap && grow(&p, &cap, max) == -1)
+			goto fail;
+		got = io_read(fd, p + len, cap - len);
+		if (got == -1)
+			goto fail;
+		len += (size_t)got;
+		if (len > max) {
+			errno = EFBIG;
+			goto fail;
+		}
+	} while (got);
+	p[len] = '\0';
+	*ret_len = len;
+	return p;
+fail:
+	free(p);
+	return NULL;
+}
+
+char *
+io_read_file(const char *path, size_t max, size_t *ret_len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	char *p;
+
+	if (fd == -1)
+		return NULL;
+	p = read_to_end(fd, max, ret_len);
+	fd_close(&fd);
+	return p;
+}
