@@ -45,6 +45,15 @@ struct conn {
 	bool app_running;
 	uint64_t blocked_in_us; /* in this request, waiting to receive */
 	uint64_t blocked_out_us; /* waiting to send */
+
+	/*
+	 * Called while a send waits and input is there, so that a client that
+	 * sends all before it reads is not waited for by one who does the same:
+	 * takes some of a body nobody will read.  False: no more of that.
+	 * NULL while the application may still want the body.
+	 */
+	bool (*drain)(void *arg);
+	void *drain_arg;
 };
 
 /*
@@ -69,6 +78,10 @@ void conn_app_ends(struct conn *c);
  */
 ssize_t conn_receive(struct conn *c, const struct iovec *iov, int n);
 
+/* The same with a deadline of the caller's (us). */
+ssize_t conn_receive_until(
+	struct conn *c, const struct iovec *iov, int n, int64_t until);
+
 /*
  * Send what waits until at most max_chunks chunks do (with max_chunks 0: until
  * the queue is empty), waiting for the client at most send-timeout without
@@ -81,6 +94,6 @@ int conn_send(struct conn *c, int max_chunks, int flags);
  * n bytes of in_fd from off, the same way.  Nothing waits in the queue.
  * EIO if the file ends before.
  */
-int conn_send_file(struct conn *c, int in_fd, off_t off, size_t n, bool more);
+int conn_send_file(struct conn *c, int in_fd, off_t off, size_t n);
 
 #endif

@@ -1,0 +1,299 @@
+/*
+ * conn.c -- the connection in hand, and waiting for its client.
+ *
+ * Every call tries the socket first and waits only if it must, so a client
+ * that keeps up never costs a poll, and a deadline is judged only after the
+ * socket was looked at.  What the bytes mean is for request.c and response.c.
+ */
+#include "worker/conn.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/un.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+
+static void
+peer_set(struct conn_peer *p)
+{
+	const struct sockaddr_in *v4 = (const void *)&p->sa;
+	const struct sockaddr_in6 *v6 = (const void *)&p->sa;
+	const struct sockaddr_un *un = (const void *)&p->sa;
+
+	p->addr[0] = '\0';
+	p->port = 0;
+	if (p->len == 0)
+		return;
+	switch (p->sa.ss_family) {
+	case AF_INET:
+		inet_ntop(AF_INET, &v4->sin_addr, p->addr, sizeof(p->addr));
+		p->port = ntohs(v4->sin_port);
+		break;
+	case AF_INET6:
+		inet_ntop(AF_INET6, &v6->sin6_addr, p->addr, sizeof(p->addr));
+		p->port = ntohs(v6->sin6_port);
+		break;
+	case AF_UNIX:
+		if (p->len > offsetof(struct sockaddr_un, sun_path))
+			strncpy(p->addr, un->sun_path, sizeof(p->addr) - 1);
+		break;
+	}
+}
+
+void
+conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
+	socklen_t len)
+{
+	c->fd = fd;
+	c->peer.sa = *sa;
+	c->peer.len = len;
+	peer_set(&c->peer);
+	if (sa->ss_family == AF_UNIX)
+		c->peer.addr[0] = '\0'; /* the path is the server's, not his */
+	c->local.len = 0;
+	conn_reset(c);
+}
+
+void
+conn_reset(struct conn *c)
+{
+	c->blocked_in_us = 0;
+	c->blocked_out_us = 0;
+	c->app_running = false;
+}
+
+const struct conn_peer *
+conn_local(struct conn *c)
+{
+	if (c->local.len == 0) {
+		memset(&c->local, 0, sizeof(c->local));
+		c->local.len = sizeof(c->local.sa);
+		if (getsockname(c->fd, (struct sockaddr *)&c->local.sa,
+			    &c->local.len) == -1)
+			c->local.len = 0;
+		peer_set(&c->local);
+	}
+	return &c->local;
+}
+
+/* ---- the application's clock ---- */
+
+void
+conn_app_begins(struct conn *c)
+{
+	c->app_running = true;
+	if (c->limits->timeout_us > 0)
+		atomic_store(&c->board->run_out_at,
+			clock_us() + c->limits->timeout_us);
+}
+
+void
+conn_app_ends(struct conn *c)
+{
+	c->app_running = false;
+	atomic_store(&c->board->run_out_at, 0);
+}
+
+static void
+clock_stop(struct conn *c, int64_t now)
+{
+	c->app_left_us = 0;
+	if (c->app_running && c->limits->timeout_us > 0) {
+		c->app_left_us = atomic_load(&c->board->run_out_at) - now;
+		atomic_store(&c->board->run_out_at, 0);
+	}
+}
+
+static void
+clock_go_on(struct conn *c, int64_t now)
+{
+	if (c->app_running && c->limits->timeout_us > 0)
+		atomic_store(&c->board->run_out_at, now + c->app_left_us);
+}
+
+/* ---- waiting ---- */
+
+/*
+ * Send what is due of the queue.  Returns the moment the rest is due, or
+ * CLOCK_NEVER with POLLOUT added to *events if the client must make room first.
+ */
+static int64_t
+push_due(struct conn *c, int64_t now, short *events)
+{
+	int64_t due = flusher_due_at(c->flusher);
+	bool left;
+
+	if (due > now && !(*events & POLLOUT))
+		return due;
+	flusher_lock(c->flusher);
+	/* A send that fails is found by the next call of the application. */
+	left = flusher_push(c->flusher, 0) == 0 &&
+		!queue_is_empty(&c->flusher->queue);
+	flusher_unlock(c->flusher);
+	*events = left ? *events | POLLOUT : *events & ~POLLOUT;
+	return CLOCK_NEVER;
+}
+
+/*
+ * Wait until the socket can be read, keeping the flush delay meanwhile.
+ * Returns 1, or 0 when until has come.
+ */
+static int
+poll_input(struct conn *c, int64_t until)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	int64_t now = clock_us(), due;
+
+	for (;;) {
+		due = push_due(c, now, &p.events);
+		if (poll(&p, 1,
+			    clock_poll_ms(now, due < until ? due : until)) ==
+				1 &&
+			p.revents & ~POLLOUT)
+			return 1;
+		now = clock_us();
+		if (now >= until)
+			return 0;
+	}
+}
+
+/* Bytes that the kernel holds and the peer has not acknowledged. */
+static int
+unacknowledged(int fd)
+{
+	int n;
+
+	return ioctl(fd, SIOCOUTQ, &n) == -1 ? 0 : n;
+}
+
+/*
+ * Wait until the socket can be written.  The time starts anew while the peer
+ * acknowledges: the kernel calls a socket writable only when a good part of
+ * its buffer is free, which a slow but honest client may take long to do.
+ */
+static int
+poll_output(struct conn *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLOUT};
+	int64_t until = clock_us() + c->limits->send_timeout_us;
+	int held = unacknowledged(c->fd), still;
+
+	if (c->drain)
+		p.events |= POLLIN;
+	for (;;) {
+		if (poll(&p, 1, clock_poll_ms(clock_us(), until)) == 1) {
+			if (p.revents & ~POLLIN)
+				return 1;
+			if (p.revents & POLLIN && !c->drain(c->drain_arg))
+				p.events = POLLOUT;
+		}
+		if (clock_us() < until)
+			continue;
+		still = unacknowledged(c->fd);
+		if (still >= held)
+			return 0;
+		held = still;
+		until = clock_us() + c->limits->send_timeout_us;
+	}
+}
+
+/*
+ * Everything round a wait that really blocks.  The application's clock stands
+ * still, but not while it comes back in (`after` may have to wait for a lock
+ * of the application's own).
+ */
+static int
+wait_client(struct conn *c, bool input, int64_t until, uint64_t *blocked)
+{
+	int64_t began = clock_us(), now;
+	int r;
+
+	clock_stop(c, began);
+	if (c->hooks->before)
+		c->hooks->before(c->hooks->arg);
+	r = input ? poll_input(c, until) : poll_output(c);
+	now = clock_us();
+	clock_go_on(c, now);
+	*blocked += now - began;
+	if (c->hooks->after)
+		c->hooks->after(c->hooks->arg);
+	if (r == 1)
+		return 0;
+	errno = ETIMEDOUT;
+	return -1;
+}
+
+ssize_t
+conn_receive(struct conn *c, const struct iovec *iov, int n)
+{
+	return conn_receive_until(
+		c, iov, n, clock_us() + c->limits->body_timeout_us);
+}
+
+ssize_t
+conn_receive_until(
+	struct conn *c, const struct iovec *iov, int n, int64_t until)
+{
+	ssize_t got;
+
+	for (;;) {
+		got = io_recvv(c->fd, iov, n, MSG_DONTWAIT);
+		if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
+			return got;
+		if (wait_client(c, true, until, &c->blocked_in_us) == -1)
+			return -1;
+	}
+}
+
+int
+conn_send(struct conn *c, int max_chunks, int flags)
+{
+	struct flusher *f = c->flusher;
+	bool enough;
+	int r;
+
+	for (;;) {
+		flusher_lock(f);
+		r = flusher_push(f, flags);
+		enough = max_chunks > 0 ? f->queue.chunks <= max_chunks
+					: queue_is_empty(&f->queue);
+		flusher_unlock(f);
+		if (r == -1)
+			return -1;
+		if (enough)
+			return 0;
+		if (wait_client(c, false, 0, &c->blocked_out_us) == -1)
+			return -1;
+	}
+}
+
+int
+conn_send_file(struct conn *c, int in_fd, off_t off, size_t n)
+{
+	ssize_t sent;
+
+	while (n > 0) {
+		sent = io_sendfile(c->fd, in_fd, &off, n);
+		if (sent > 0) {
+			n -= sent;
+			c->flusher->bytes_sent += sent;
+			continue;
+		}
+		if (sent == 0) {
+			errno = EIO; /* the file shrank */
+			return -1;
+		}
+		if (errno != EAGAIN)
+			return -1;
+		if (wait_client(c, false, 0, &c->blocked_out_us) == -1)
+			return -1;
+	}
+	return 0;
+}
