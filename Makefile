@@ -98,6 +98,7 @@ PROC_SUITES = $(patsubst tests/process/test_%.c,%, \
 TEST_APPS = $(patsubst tests/apps/%.c,$(OUT)/tests/%.so,$(wildcard tests/apps/*.c))
 TEST_TOOLS = $(patsubst tests/tools/%.c,$(OUT)/tests/%,$(wildcard tests/tools/*.c))
 FUZZ	= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAY	= $(FUZZ:%=$(OUT)/tests/replay_%)
 
 # suites.h lists the suites that the files define: X(name) each.
 $(OBJ)/tests/%/suites.h: Makefile FORCE
@@ -133,7 +134,14 @@ $(OUT)/tests/%: tests/tools/%.c
 	@mkdir -p $(@D) $(OBJ)/tests/tools
 	$(COMPILE) -MF $(OBJ)/tests/tools/$*.d -o $@ $< $(LDFLAGS)
 
-tests: all $(OUT)/tests/unit $(OUT)/tests/process $(TEST_APPS) $(TEST_TOOLS)
+# The fuzz targets without libFuzzer, to run corpus and crashers again.
+$(OUT)/tests/replay_%: $(OBJ)/tests/fuzz/fuzz_%.o $(OBJ)/tests/fuzz/replay.o \
+		$(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LIBS)
+
+tests: all $(OUT)/tests/unit $(OUT)/tests/process $(REPLAY) $(TEST_APPS) \
+	$(TEST_TOOLS)
 
 test: tests
 	KIND=$(KIND) OUT=$(OUT) CONFORMANCE="$(CONFORMANCE)" scripts/test
@@ -159,8 +167,8 @@ deps:
 
 # With -j too, `make deps run` installs before it compiles.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(OBJS) $(WSGI) $(OBJ)/main.o $(TEST_SRC:%.c=$(OBJ)/%.o) \
-	$(PROC_SRC:%.c=$(OBJ)/%.o): | deps
+$(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(TEST_SRC:%.c=$(OBJ)/%.o) \
+	$(PROC_SRC:%.c=$(OBJ)/%.o) $(REPLAY) $(TEST_APPS) $(TEST_TOOLS): | deps
 lint: | deps
 endif
 
