@@ -31,27 +31,36 @@ struct request {
 	struct conn *conn;
 	struct arena arena; /* lives as long as the request */
 
-	/* the head buffer: [0, len) came, the head is [start, head_len) */
+	/*
+	 * The head buffer, cap bytes at base.  p points into it: p[0 .. len)
+	 * came from this request on, p[strict.start .. head_len) is its head.
+	 */
+	char *base;
+	size_t cap;
 	char *p;
 	size_t len;
-	size_t cap;
 	struct strict strict;
 	size_t head_len; /* 0 until it is complete */
 	struct head head;
 	struct framing framing;
 	struct target target;
 
-	/* the body */
-	size_t extra_at; /* next byte of the head buffer that is body */
+	/*
+	 * The body.  Its next bytes are p[extra_at .. len), which came with
+	 * the head, then block[block_at .. block_len), then what the socket
+	 * gives.  What stands there behind the body's end is the next request.
+	 */
+	size_t extra_at;
 	char *block; /* the input buffer, block_size bytes */
 	size_t block_at;
 	size_t block_len;
 	uint64_t left; /* of a declared length */
 	uint64_t received; /* body bytes handed over, for limits and logs */
 	struct chunk chunk;
+	uint64_t chunk_len; /* of the chunk in hand, as its line said */
 	struct buf raw_trailers;
 	struct head trailers;
-	bool started; /* the application has asked for the body */
+	bool expects; /* the client holds the body back for a 100 Continue */
 	bool done; /* the body is complete */
 	int fault; /* the status a broken body calls for, 0 */
 	int fault_errno; /* what every further read gives */
@@ -70,8 +79,8 @@ void request_done(struct request *r);
 void request_reset(struct request *r);
 
 /*
- * The next request on the same connection: what came behind the last one moves
- * to the front of the head buffer.
+ * The next request on the same connection: it begins with what came behind the
+ * last one, whose body is complete.
  */
 void request_next(struct request *r);
 
@@ -95,6 +104,9 @@ int request_read_head(struct request *r);
  */
 ssize_t request_receive_head(struct request *r);
 
+/* The request line as far as it came, for the log; also of a refused head. */
+struct str request_line(const struct request *r);
+
 /* The body will be this long, or -1 if it is chunked. */
 int64_t request_content_length(const struct request *r);
 
@@ -116,9 +128,10 @@ ssize_t request_read_body(struct request *r, void *p, size_t n);
 ssize_t request_next_block(struct request *r, const char **ret_p);
 
 /*
- * After the response: take and drop what is left of the body, at most max
- * bytes and until until_us.  True if the body is complete and the connection
- * can go on.
+ * Take and drop what is left of the body, about max bytes (what is here is
+ * taken whole) and until until_us; with until_us 0 only what has come, without
+ * waiting.  True if the body is complete, so that the connection can go on.  A
+ * body that its client holds back for a 100 Continue is not waited for.
  */
 bool request_drain(struct request *r, size_t max, int64_t until_us);
 
