@@ -168,7 +168,8 @@ deps:
 # With -j too, `make deps run` installs before it compiles.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(TEST_SRC:%.c=$(OBJ)/%.o) \
-	$(PROC_SRC:%.c=$(OBJ)/%.o) $(REPLAY) $(TEST_APPS) $(TEST_TOOLS): | deps
+	$(PROC_SRC:%.c=$(OBJ)/%.o) $(FUZZ:%=$(OBJ)/tests/fuzz/fuzz_%.o) \
+	$(OBJ)/tests/fuzz/replay.o $(TEST_APPS) $(TEST_TOOLS): | deps
 lint: | deps
 endif
 

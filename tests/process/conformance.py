@@ -18,7 +18,7 @@ INI = """
 [app]
 app = so:{out}/tests/conformance.so
 [server]
-bind = fd:3
+bind = fd:{fd}
 workers = 2
 [timeouts]
 header-timeout = 5s
@@ -34,11 +34,11 @@ def start(out, folder):
     ready.settimeout(60)
     ini = folder + '/narwhal.ini'
     with open(ini, 'w') as f:
-        f.write(INI.format(out=out))
+        f.write(INI.format(out=out, fd=listener.fileno()))
     env = dict(os.environ, NOTIFY_SOCKET=folder + '/notify')
     server = subprocess.Popen(
-        [out + '/narwhal', '-c', ini], env=env, pass_fds=[3],
-        preexec_fn=lambda: os.dup2(listener.fileno(), 3))
+        [out + '/narwhal', '-c', ini], env=env,
+        pass_fds=[listener.fileno()])
     while b'READY=1' not in ready.recv(4096):
         pass
     return server, listener.getsockname()[1]
