@@ -22,21 +22,29 @@ struct flusher {
 	pthread_mutex_t lock;
 	pthread_t thread;
 	bool has_thread;
+	bool no_thread; /* it could not be created: nothing is left waiting */
 	bool stop;
 	int timer_fd;
 	bool armed;
 	int64_t delay_us; /* outgoing-flush-delay */
 	int fd; /* the client's socket, -1 between responses */
-	int64_t oldest_at; /* us, when the oldest waiting byte was queued */
+	int64_t due_at; /* us, when what waits must go; CLOCK_NEVER: nothing */
 	int error; /* errno of the first failed send, 0 */
 	uint64_t bytes_sent; /* on this connection's response, head too */
 };
 
+/* -1 with ENOMEM. */
 int flusher_init(
 	struct flusher *f, int chunks_max, size_t chunk_size, int64_t delay_us);
 
 /* Ends and joins the thread. */
 void flusher_done(struct flusher *f);
+
+/*
+ * In the child of a fork, where the thread is not: nothing of this is ours any
+ * more, and whatever is asked of it fails.
+ */
+void flusher_forget(struct flusher *f);
 
 /* A response on this socket begins; between, the thread has nothing to do. */
 void flusher_open(struct flusher *f, int fd);
@@ -63,8 +71,15 @@ int flusher_schedule(struct flusher *f);
 
 /*
  * The moment (us) by which what waits must have gone, CLOCK_NEVER if nothing
- * waits: for a main thread that is about to wait for something else.
+ * waits: for a main thread that is about to wait for something else.  The lock
+ * is not held.
  */
 int64_t flusher_due_at(struct flusher *f);
+
+/*
+ * Call the release callbacks of what was sent.  Main thread only, without the
+ * lock: a callback may be slow, fork, or come back for more.
+ */
+void flusher_release(struct flusher *f);
 
 #endif

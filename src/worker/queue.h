@@ -29,56 +29,80 @@ enum queue_framing {
 };
 
 struct queue_entry {
-	const char *p; /* the bytes; NULL: in the copy buffer, at `at` */
+	const char *p; /* next byte to send; NULL: in copies, at `at` */
 	size_t at;
-	size_t len;
+	size_t len; /* of the whole write */
 	size_t sent;
 	void (*release)(void *arg); /* NULL: nothing to release */
 	void *arg;
+};
+
+/* A wire chunk that has begun, or will with the next send. */
+struct queue_wire {
+	char frame[2 + CHUNK_HEAD_MAX]; /* the CRLF of the one before, a head */
+	size_t frame_len, frame_at;
+	size_t left; /* data of entries that still goes into it */
+	bool is_range; /* its data is a file range, not our business */
 };
 
 struct queue {
 	int chunks_max; /* outgoing-body-buffer-chunks */
 	size_t chunk_size; /* outgoing-body-chunk-size */
 	enum queue_framing framing;
-	bool can_chunk; /* UNDECIDED may become CHUNKED, else CLOSE */
+	int minor; /* HTTP/1.minor of the request */
+	bool keep_alive; /* the head promises to keep the connection */
 
-	struct buf head; /* status line and fields, without the last CRLF */
+	struct buf interim; /* whole interim responses, sent before the head */
+	size_t interim_at;
+	struct buf head; /* status line and fields */
+	size_t head_at;
 	bool head_ready; /* queue_set_head() was called */
-	bool head_sent;
-	struct buf trailers; /* complete lines, sent with the last chunk */
+	bool head_final; /* framing, Connection and the closing CRLF are in */
+	struct buf ending; /* CRLF, last chunk, trailer lines, CRLF */
+	size_t ending_at;
 
 	struct queue_entry *entries; /* ring of entries_max */
 	int entries_max;
-	int release_at; /* oldest entry not released yet */
-	int send_at; /* oldest entry not fully sent yet */
-	int nsent; /* between release_at and send_at */
-	int nwaiting; /* from send_at on */
-	int chunks; /* chunks waiting, partly sent ones too */
+	int release_at; /* oldest entry not released yet; then come nsent ... */
+	int nsent; /* ... that only wait for their release, and nwaiting ... */
+	int nwaiting; /* ... not fully sent ones */
+	int64_t chunks; /* chunks waiting, partly sent ones too */
 	size_t bytes; /* bytes waiting in entries */
-	struct buf copies; /* bytes of copied entries */
+	struct buf copies; /* bytes of copied entries ... */
+	size_t copies_base; /* ... and the `at` of the first one */
 
-	char frame[64 + CHUNK_HEAD_MAX]; /* framing owed before the next data */
-	size_t frame_len, frame_at;
-	size_t wire_left; /* data of the open wire chunk still to go */
+	struct queue_wire wires[3]; /* one begun, the rest, a file range */
+	int nwires;
+	bool wire_open; /* a wire chunk was sent whole but for its CRLF */
+	size_t range; /* a file range whose frame has not begun */
 	bool ended; /* queue_end() was called */
-	bool finished; /* the end of the message has been sent too */
-	int peak; /* most chunks that ever waited in this response */
+	int peak; /* most chunks that waited in this response */
 };
 
 /* Allocates the ring; -1 with ENOMEM. */
 int queue_init(struct queue *q, int chunks_max, size_t chunk_size);
-void queue_done(struct queue *q);
+void queue_done(struct queue *q); /* accepts the zeroed */
 
 /* For the next response.  Everything has been released. */
 void queue_reset(struct queue *q);
 
 /*
- * The head is final now (the commit): its bytes are in q->head, without the
- * framing field unless QUEUE_LENGTH, and without the closing CRLF.
+ * The head is final now (the commit): its status line and fields are in
+ * q->head, Content-Length among them if QUEUE_LENGTH; the Connection field, the
+ * framing and the closing CRLF are added when the first byte is to be sent.
+ * keep_alive is a wish: QUEUE_CLOSE overrides it.  -1 with ENOMEM.
  */
-void
-queue_set_head(struct queue *q, enum queue_framing framing, bool can_chunk);
+int queue_set_head(struct queue *q, enum queue_framing framing, int minor,
+	bool keep_alive);
+
+/* Has none of the head been handed to the kernel? */
+bool queue_is_fresh(const struct queue *q);
+
+/* An interim response, before the head.  Only while fresh.  -1 with ENOMEM. */
+int queue_add_interim(struct queue *q, struct str bytes);
+
+/* Make room for n bytes of trailer lines, then add them to q->ending. */
+int queue_reserve_trailer(struct queue *q, size_t n);
 
 /*
  * Add n > 0 bytes of body.  They are borrowed: with release NULL the caller
@@ -99,12 +123,12 @@ void queue_end(struct queue *q);
 
 /*
  * A range of n > 0 bytes of a file follows, which the caller sends itself once
- * queue_gather() has nothing more: decides the framing, puts the range into a
- * wire chunk of its own.
+ * the queue is empty: decides the framing, puts the range into a wire chunk of
+ * its own.
  */
 void queue_range(struct queue *q, size_t n);
 
-/* Has the queue bytes to send now? */
+/* Has the queue no bytes to send now? */
 bool queue_is_empty(const struct queue *q);
 
 /*
@@ -116,10 +140,14 @@ int queue_gather(struct queue *q, struct iovec *iov, int max);
 /* The kernel took n bytes of what queue_gather() gave last. */
 void queue_sent(struct queue *q, size_t n);
 
-/* Call the release callbacks of what was sent.  Main thread only. */
-void queue_release(struct queue *q);
+/*
+ * Take one release callback of what was sent or dropped; false if there is
+ * none.  The caller calls it without the lock: the application is behind it.
+ */
+bool
+queue_take_release(struct queue *q, void (**ret_fn)(void *), void **ret_arg);
 
-/* Forget what waits (the client is gone) and release all. */
+/* Forget what waits (the client is gone); its callbacks can be taken. */
 void queue_drop(struct queue *q);
 
 #endif
