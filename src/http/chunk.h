@@ -21,6 +21,7 @@
 
 struct chunk {
 	int state;
+	uint64_t size; /* of the chunk whose line is being read */
 	uint64_t left; /* bytes of data that come next; 0: framing comes next */
 	bool done; /* the whole body, trailers included, has been eaten */
 	size_t line_len;
@@ -37,15 +38,15 @@ void chunk_reset(struct chunk *c, struct buf *trailers,
 /*
  * Eat framing from p[0 .. n) until data comes next (left > 0), the body is
  * done, or the bytes are used up; *ret_used says how many were eaten.  Returns
- * 0, or the status to answer: 400, or 431 for trailers beyond the limits.
- * Never called while left > 0.
+ * 0, or the status to answer: 400, 431 for trailers beyond the limits, 500 when
+ * there is no memory for them.  Never called while left > 0.
  */
 int chunk_parse(struct chunk *c, const char *p, size_t n, size_t *ret_used);
 
 /* n <= left bytes of data were taken. */
 void chunk_took(struct chunk *c, uint64_t n);
 
-/* After done: the trailer section with its last CRLF, or empty. */
+/* After done: field lines and the empty line, or empty without a trailer. */
 struct str chunk_trailers(const struct chunk *c);
 
 /*
