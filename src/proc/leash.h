@@ -14,7 +14,11 @@
 enum leash_word {
 	LEASH_EOF = 0, /* never sent: the other side is gone */
 	LEASH_READY, /* up: booted, serving */
-	LEASH_RETIRING, /* up: leaves of its own accord (max-requests, TERM) */
+	/*
+	 * Up: accepts no more.  Said by a worker that leaves of its own accord
+	 * (max-requests, TERM), and as the answer to RETIRE and DRAIN.
+	 */
+	LEASH_RETIRING,
 	LEASH_RETIRE, /* down: finish, leave */
 	LEASH_DRAIN, /* down: serve the listeners in `mask` empty, then leave */
 	LEASH_LOGS /* down: new descriptors for the logs */
@@ -25,17 +29,20 @@ enum leash_word {
 struct leash_message {
 	enum leash_word word;
 	uint64_t mask; /* DRAIN: bit i for the i-th listener of the worker */
-	int error_fd; /* LOGS: -1 if there is none; the receiver owns them */
+	int error_fd; /* LOGS: -1: keep yours; the receiver owns them */
 	int access_fd;
 };
 
 /* Non-blocking, close-on-exec.  -1 with errno. */
 int leash_open(int *ret_master, int *ret_worker);
 
-/* -1 with errno; descriptors in a LOGS message stay the caller's. */
+/* -1 with errno; the descriptors in a LOGS message stay the caller's. */
 int leash_send(int fd, const struct leash_message *m);
 
-/* 1 with a message (LEASH_EOF too), 0 if none is there, -1 with errno. */
+/*
+ * 1 with a message (LEASH_EOF too), 0 if none is there, -1 with errno (EPROTO:
+ * not one of ours; the next one may be).
+ */
 int leash_receive(int fd, struct leash_message *m);
 
 #endif

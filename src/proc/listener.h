@@ -5,15 +5,19 @@
 #define PROC_LISTENER_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "conf/addr.h"
 
+#define LISTENER_WHY_MAX 160
+
 struct listener {
-	struct addr addr;
-	char text[160]; /* addr.text, kept over generations */
+	struct addr addr; /* as configured; its text is not kept */
+	char text[160]; /* as bound, with the real port; for log lines */
 	int fd;
 	bool inherited; /* came as fd:N or LISTEN_FDS: others hold it too */
-	uint64_t inode_dev, inode; /* of a unix socket we made, else 0 */
+	dev_t inode_dev; /* of a unix socket's path we made, else 0 */
+	ino_t inode;
 };
 
 /*
@@ -21,19 +25,43 @@ struct listener {
  * socket): close-on-exec, non-blocking, SO_REUSEADDR, IPV6_V6ONLY,
  * TCP_NODELAY (accepted sockets inherit it), mode on a unix path.  A unix path
  * where nobody listens any more is replaced, a live one is EADDRINUSE.  A TCP
- * address in use is tried again for a bounded time (about 2 s).  Returns -1
- * with errno and a reason in why[].
+ * address in use is tried again for patience_ms.  Returns -1 with errno and a
+ * reason in why[LISTENER_WHY_MAX].
  */
 int listener_open(struct listener *l, const struct addr *a, int backlog,
-	int unix_mode, char *why, size_t why_max);
+	int unix_mode, int patience_ms, char *why);
 
-/* Change the backlog of an open one; inherited ones are left alone. */
+/*
+ * The same for an address that overlaps one that `old` serves, 0.0.0.0:80
+ * beside 127.0.0.1:80.
+ */
+int listener_open_beside(struct listener *l, const struct addr *a, int backlog,
+	struct listener *old, char *why);
+
+/* Change an open one; inherited ones are left alone. */
 void listener_set_backlog(struct listener *l, int backlog);
+void listener_set_unix_mode(struct listener *l, int mode);
 
-/* Close, and unlink the unix path if it is still the one we made. */
+/*
+ * Let no more connections in; those that wait in the queue can still be
+ * accepted, by whoever holds the descriptor.  A unix path is removed if it is
+ * the one we made.  Inherited ones are left alone.
+ */
+void listener_shut(struct listener *l);
+
+/* Close, and with unlink_path remove the unix path if it is the one we made. */
 void listener_close(struct listener *l, bool unlink_path);
 
-/* Does the socket bound to l->fd serve address a? */
+/*
+ * Is it what address a asks for?  Not if the unix path was taken away or
+ * replaced meanwhile.
+ */
 bool listener_serves(const struct listener *l, const struct addr *a);
+
+/* Could a not be bound because of l, although they are different? */
+bool listener_overlaps(const struct listener *l, const struct addr *a);
+
+/* Does everything that connects to l's address connect to a's as well? */
+bool listener_is_within(const struct listener *l, const struct addr *a);
 
 #endif
