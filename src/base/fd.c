@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/resource.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -83,4 +85,12 @@ fd_open_append(const char *path)
 {
 	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
 		0644);
+}
+
+int
+fd_unsent(int fd)
+{
+	int n;
+
+	return ioctl(fd, SIOCOUTQ, &n) == -1 ? 0 : n;
 }

@@ -65,6 +65,15 @@ io_sendfile(int out_fd, int in_fd, off_t *off, size_t n)
 }
 
 int
+io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	int got;
+
+	AGAIN(got, accept4(fd, sa, len, flags));
+	return got;
+}
+
+int
 io_write_all(int fd, const void *p, size_t n)
 {
 	const char *q = p;

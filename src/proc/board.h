@@ -32,6 +32,11 @@ struct board_slot {
 	 */
 	_Atomic int64_t run_out_at;
 	_Atomic int state;
+	/*
+	 * Written by the master before it says retire or drain, so that the
+	 * response being made says `Connection: close` already.
+	 */
+	_Atomic int leaving;
 	_Atomic uint64_t requests;
 	_Atomic uint64_t bytes_in; /* of request bodies */
 	_Atomic uint64_t bytes_out; /* of response bodies */

@@ -10,14 +10,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/un.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/io.h"
 
 static void
@@ -164,15 +163,6 @@ poll_input(struct conn *c, int64_t until)
 	}
 }
 
-/* Bytes that the kernel holds and the peer has not acknowledged. */
-static int
-unacknowledged(int fd)
-{
-	int n;
-
-	return ioctl(fd, SIOCOUTQ, &n) == -1 ? 0 : n;
-}
-
 /*
  * Wait until the socket can be written.  The time starts anew while the peer
  * acknowledges: the kernel calls a socket writable only when a good part of
@@ -183,7 +173,7 @@ poll_output(struct conn *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLOUT};
 	int64_t until = clock_us() + c->limits->send_timeout_us;
-	int held = unacknowledged(c->fd), still;
+	int held = fd_unsent(c->fd), still;
 
 	if (c->drain)
 		p.events |= POLLIN;
@@ -196,7 +186,7 @@ poll_output(struct conn *c)
 		}
 		if (clock_us() < until)
 			continue;
-		still = unacknowledged(c->fd);
+		still = fd_unsent(c->fd);
 		if (still >= held)
 			return 0;
 		held = still;

@@ -24,6 +24,13 @@ struct response {
 	struct conn *conn;
 	struct response_facts facts;
 
+	/*
+	 * Asked when the head is made, if the facts let the connection go on:
+	 * the worker may have been told to retire meanwhile.  NULL: it may.
+	 */
+	bool (*may_keep)(void *arg);
+	void *may_keep_arg;
+
 	int status; /* 0: not started */
 	struct buf fields; /* lines, each with CRLF */
 	struct buf reason;

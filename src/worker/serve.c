@@ -1,0 +1,420 @@
+/*
+ * serve.c -- from bytes on a connection to an answer.
+ *
+ * One connection is in hand at a time and everything here blocks, except for a
+ * head: until that is complete, its connection goes back to the park, so that
+ * a silent or dripping client holds nobody.
+ */
+#include "worker/serve.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+/* What becomes of the connection in hand. */
+enum fate {
+	FATE_NEXT, /* another request may follow at once */
+	FATE_UNFINISHED, /* its head is not complete */
+	FATE_LINGER, /* answered for the last time */
+	FATE_CLOSE
+};
+
+/*
+ * May the response that is about to be committed promise to keep the
+ * connection?  Asked as late as possible: the order to retire may have come
+ * while the application worked.
+ */
+static bool
+may_keep(void *arg)
+{
+	struct serve *s = arg;
+
+	return !s->retiring && !serve_is_worn_out(s) &&
+		!atomic_load(&s->board->leaving);
+}
+
+int
+serve_init(struct serve *s, const struct serve_settings *settings,
+	const struct api_settings *lookups, struct park *park,
+	struct board_slot *board, int access_fd, const char *access_format)
+{
+	memset(s, 0, sizeof(*s));
+	s->settings = *settings;
+	s->park = park;
+	s->board = board;
+	s->slot = -1;
+	s->conn.fd = -1;
+	s->conn.limits = &s->settings.conn;
+	s->conn.hooks = &s->hooks;
+	s->conn.flusher = &s->flusher;
+	s->conn.board = board;
+	if (flusher_init(&s->flusher, settings->chunks_max,
+		    settings->chunk_size, settings->flush_delay_us) == -1 ||
+		request_init(&s->request, &s->settings.request, &s->conn) ==
+			-1 ||
+		response_init(&s->response, &s->conn) == -1 ||
+		access_init(&s->access, access_fd, access_format) == -1)
+		return -1;
+	s->response.may_keep = may_keep;
+	s->response.may_keep_arg = s;
+	api_init(&s->api, &s->request, &s->response, &s->conn, &s->hooks,
+		lookups);
+	return 0;
+}
+
+void
+serve_done(struct serve *s)
+{
+	access_done(&s->access);
+	response_done(&s->response);
+	request_done(&s->request);
+	flusher_done(&s->flusher);
+}
+
+int
+serve_open_app(struct serve *s, const char *spec)
+{
+	int r;
+
+	s->api.opening = true;
+	r = app_open(&s->app, spec, &s->api.server);
+	s->api.opening = false;
+	return r;
+}
+
+bool
+serve_is_worn_out(const struct serve *s)
+{
+	return s->settings.max_requests > 0 &&
+		s->served >= s->settings.max_requests;
+}
+
+/* ---- after a response ---- */
+
+static struct str
+response_field_of(const void *arg, struct str name)
+{
+	return response_field(arg, name);
+}
+
+static void
+write_access(struct serve *s, int64_t began)
+{
+	const struct request *r = &s->request;
+	bool has_head = r->head_len > 0;
+	struct access_entry e = {
+		.peer = s->api.peer,
+		.line = request_line(r),
+		.head = has_head ? &r->head : NULL,
+		.path = has_head ? r->target.raw_path : (struct str){0},
+		.query = has_head ? r->target.query : (struct str){0},
+		.status = s->response.status,
+		.body_bytes = response_body_bytes(&s->response),
+		.micros = clock_us() - began,
+		.peak_chunks = response_peak_chunks(&s->response),
+		.blocked_out_us = s->conn.blocked_out_us,
+		.blocked_in_us = s->conn.blocked_in_us,
+		.response_field = response_field_of,
+		.arg = &s->response,
+	};
+
+	access_write(&s->access, &e);
+}
+
+static void
+add_up(_Atomic uint64_t *sum, uint64_t n)
+{
+	/* This worker is the only writer: no locked instruction is needed. */
+	atomic_store_explicit(sum,
+		atomic_load_explicit(sum, memory_order_relaxed) + n,
+		memory_order_relaxed);
+}
+
+static void
+count(struct serve *s)
+{
+	add_up(&s->board->requests, 1);
+	add_up(&s->board->bytes_in, s->request.received);
+	add_up(&s->board->bytes_out, response_body_bytes(&s->response));
+	add_up(&s->board->blocked_in_us, s->conn.blocked_in_us);
+	add_up(&s->board->blocked_out_us, s->conn.blocked_out_us);
+}
+
+/* ---- one request ---- */
+
+/* Some more of a body nobody reads, while a send waits. */
+static bool
+drain_some(void *arg)
+{
+	struct serve *s = arg;
+
+	return !request_drain(&s->request, SERVE_DRAIN_MAX, 0) &&
+		s->request.fault == 0;
+}
+
+/*
+ * The application is done; may the connection go on although some of the body
+ * was not read?  Decided before the response ends, so that its head tells.
+ */
+static void
+judge_unread_body(struct serve *s)
+{
+	struct request *r = &s->request;
+
+	if (r->done)
+		return;
+	if (r->fault || r->expects || request_body_left(r) > SERVE_DRAIN_MAX)
+		response_must_close(&s->response);
+	else
+		s->conn.drain = drain_some;
+	s->conn.drain_arg = s;
+}
+
+static bool
+drain_body(struct serve *s)
+{
+	s->conn.drain = NULL;
+	return s->request.done ||
+		request_drain(&s->request, SERVE_DRAIN_MAX,
+			clock_us() + SERVE_DRAIN_US);
+}
+
+static void
+begin_response(struct serve *s, bool keep_alive)
+{
+	const struct response_facts facts = {
+		.head_only = str_eq(s->request.head.method, STR("HEAD")),
+		.minor = s->request.head.minor,
+		.keep_alive = keep_alive && s->settings.keepalive_us > 0,
+		.te_trailers = s->request.framing.te_trailers,
+	};
+
+	conn_reset(&s->conn);
+	response_begin(&s->response, &facts);
+	api_reset(&s->api);
+}
+
+/* Let the application answer the request in hand. */
+static enum fate
+answer(struct serve *s)
+{
+	int64_t began = clock_us();
+	bool failed, keep;
+
+	s->served++;
+	begin_response(s, s->request.framing.keep_alive);
+	board_set_request(s->board, s->request.head.method,
+		s->request.head.target, s->api.peer, began);
+	conn_app_begins(&s->conn);
+	failed = app_handle(&s->app, &s->api.handle) == -1;
+	conn_app_ends(&s->conn);
+	api_end(&s->api);
+
+	judge_unread_body(s);
+	keep = response_end(&s->response, failed);
+	if (s->access.fd != -1)
+		write_access(s, began);
+	count(s);
+	board_end_request(s->board);
+	keep = keep && drain_body(s);
+	s->conn.drain = NULL;
+	if (keep)
+		return FATE_NEXT;
+	/*
+	 * A client that asked for the close has nothing more to say, so nothing
+	 * can come that would turn our close into a reset.
+	 */
+	return s->request.done && !s->request.framing.keep_alive &&
+			!request_has_more(&s->request)
+		? FATE_CLOSE
+		: FATE_LINGER;
+}
+
+/* Answer what is no request, or none in time. */
+static enum fate
+refuse(struct serve *s, int status)
+{
+	int64_t began = clock_us();
+
+	begin_response(s, false);
+	response_must_close(&s->response);
+	api_end(&s->api);
+	response_refuse(&s->response, status);
+	response_end(&s->response, false);
+	if (s->access.fd != -1)
+		write_access(s, began);
+	return FATE_LINGER;
+}
+
+/* ---- the connection in hand ---- */
+
+/* Park it in its slot, making one if it has none.  -1: it was closed. */
+static int
+need_slot(struct serve *s)
+{
+	if (s->slot == -1)
+		s->slot = park_add(s->park, s->conn.fd, &s->conn.peer.sa,
+			s->conn.peer.len);
+	if (s->slot == -1) {
+		shutdown(s->conn.fd, SHUT_RDWR);
+		fd_close(&s->conn.fd);
+	}
+	return s->slot;
+}
+
+static void
+park_unfinished(struct serve *s)
+{
+	struct request *r = &s->request;
+	int64_t now = clock_us();
+
+	if (need_slot(s) == -1)
+		return;
+	if (r->len > 0) {
+		if (park_head(s->park, s->slot, r->p, r->len, &r->strict,
+			    now) == -1)
+			park_close(s->park, s->slot);
+	} else if (s->park->slots[s->slot].state == PARK_FREE) {
+		park_new(s->park, s->slot, now);
+	}
+}
+
+static void
+lay_aside(struct serve *s, enum fate fate)
+{
+	switch (fate) {
+	case FATE_NEXT:
+		if (need_slot(s) != -1)
+			park_idle(s->park, s->slot, clock_us());
+		break;
+	case FATE_UNFINISHED:
+		park_unfinished(s);
+		break;
+	case FATE_LINGER:
+		if (need_slot(s) != -1)
+			park_linger(s->park, s->slot, clock_us());
+		break;
+	case FATE_CLOSE:
+		if (s->slot != -1) {
+			park_close(s->park, s->slot);
+		} else {
+			shutdown(s->conn.fd, SHUT_RDWR);
+			fd_close(&s->conn.fd);
+		}
+		break;
+	}
+	s->conn.fd = -1;
+}
+
+/* Take the connection in hand as far as it goes. */
+static enum fate
+go_on(struct serve *s)
+{
+	struct request *r = &s->request;
+	enum fate fate;
+	ssize_t got;
+	int status;
+
+	for (;;) {
+		status = request_read_head(r);
+		if (status > 0)
+			return refuse(s, status);
+		if (r->head_len > 0) {
+			fate = answer(s);
+			if (fate != FATE_NEXT)
+				return fate;
+			request_next(r);
+			if (r->len == 0)
+				return FATE_NEXT;
+			continue;
+		}
+		got = request_receive_head(r);
+		if (got == -1 && errno == EAGAIN)
+			return FATE_UNFINISHED;
+		if (got == 0 && r->len > 0)
+			return refuse(s, 400); /* half a head, half a close */
+		if (got <= 0)
+			return FATE_CLOSE;
+	}
+}
+
+static void
+take_in_hand(struct serve *s, int slot, int fd,
+	const struct sockaddr_storage *peer, socklen_t len)
+{
+	s->slot = slot;
+	conn_take(&s->conn, fd, peer, len);
+	request_reset(&s->request);
+}
+
+bool
+serve_new(struct serve *s, int fd, const struct sockaddr_storage *peer,
+	socklen_t len)
+{
+	take_in_hand(s, -1, fd, peer, len);
+	lay_aside(s, go_on(s));
+	return s->slot != -1;
+}
+
+static void
+take_parked(struct serve *s, int slot)
+{
+	struct park_slot *p = &s->park->slots[slot];
+	struct sockaddr_storage peer;
+
+	memcpy(&peer, &p->peer, sizeof(p->peer));
+	take_in_hand(s, slot, p->fd, &peer, p->peer_len);
+	if (p->state == PARK_HEAD)
+		request_resume(&s->request, p->head->p, p->head->len,
+			&p->head->strict);
+}
+
+/* Drop what an answered client still sends, until it closes. */
+static void
+listen_on(struct serve *s, int slot)
+{
+	static char sink[16 * 1024];
+	ssize_t got =
+		recv(s->park->slots[slot].fd, sink, sizeof(sink), MSG_DONTWAIT);
+
+	if (got == 0 || (got == -1 && errno != EAGAIN && errno != EINTR))
+		park_close(s->park, slot);
+}
+
+void
+serve_ready(struct serve *s, int slot)
+{
+	switch (s->park->slots[slot].state) {
+	case PARK_FREE: /* closed since epoll spoke of it */
+	case PARK_STATES:
+		break;
+	case PARK_LINGER:
+		listen_on(s, slot);
+		break;
+	case PARK_NEW:
+	case PARK_IDLE:
+	case PARK_HEAD:
+		take_parked(s, slot);
+		lay_aside(s, go_on(s));
+		break;
+	}
+}
+
+void
+serve_overdue(struct serve *s, int slot)
+{
+	switch (s->park->slots[slot].state) {
+	case PARK_HEAD:
+		take_parked(s, slot);
+		lay_aside(s, refuse(s, 408));
+		break;
+	case PARK_LINGER:
+		park_linger_on(s->park, slot, clock_us());
+		break;
+	default:
+		park_close(s->park, slot);
+	}
+}

@@ -1,0 +1,69 @@
+/*
+ * serve.h -- from bytes on a connection to an answer.
+ *
+ * Holds the one connection, request and response in hand.  worker.c says which
+ * connection; serve.c takes it as far as it goes: to an unfinished head, an
+ * idle keep-alive, or its end.
+ */
+#ifndef WORKER_SERVE_H
+#define WORKER_SERVE_H
+
+#include "worker/access.h"
+#include "worker/api.h"
+#include "worker/app.h"
+#include "worker/park.h"
+
+/* Most of an unread body that is dropped to keep a connection. */
+#define SERVE_DRAIN_MAX (256 * 1024)
+#define SERVE_DRAIN_US (2 * 1000000)
+
+struct serve_settings {
+	struct request_limits request;
+	struct conn_limits conn;
+	int chunks_max;
+	size_t chunk_size;
+	int64_t flush_delay_us;
+	int64_t keepalive_us; /* 0: one request per connection */
+	uint64_t max_requests; /* with the jitter in it; 0: none */
+};
+
+struct serve {
+	struct serve_settings settings;
+	struct conn conn;
+	struct conn_hooks hooks;
+	struct flusher flusher;
+	struct request request;
+	struct response response;
+	struct api api;
+	struct app app;
+	struct access_log access;
+	struct park *park;
+	struct board_slot *board;
+	int slot; /* where the connection in hand is parked, -1: nowhere yet */
+	uint64_t served;
+	bool retiring; /* every response says close */
+};
+
+/* -1 with errno.  The settings are copied; access_fd -1: no access log. */
+int serve_init(struct serve *s, const struct serve_settings *settings,
+	const struct api_settings *lookups, struct park *park,
+	struct board_slot *board, int access_fd, const char *access_format);
+void serve_done(struct serve *s);
+
+/* Load the application (app.h); -1 with the reason logged. */
+int serve_open_app(struct serve *s, const char *spec);
+
+/* A connection was accepted.  Returns true if it ended up parked. */
+bool serve_new(struct serve *s, int fd, const struct sockaddr_storage *peer,
+	socklen_t len);
+
+/* A parked connection can be read. */
+void serve_ready(struct serve *s, int slot);
+
+/* A parked connection's deadline has passed (and its socket was looked at). */
+void serve_overdue(struct serve *s, int slot);
+
+/* Has it served as many requests as max-requests lets it? */
+bool serve_is_worn_out(const struct serve *s);
+
+#endif

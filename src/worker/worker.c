@@ -1,0 +1,557 @@
+/*
+ * worker.c -- one worker process: boot, its loop, its end.
+ *
+ * The loop looks at what epoll has, takes in new connections before it serves
+ * anything else, and sleeps only when there is nothing to do.  No connection
+ * waits in a listen queue while a worker sleeps: a worker that was woken by an
+ * exclusive listener event always accepts, and each worker tries to accept
+ * once more before it sleeps.
+ */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/io.h"
+#include "proc/leash.h"
+#include "proc/signals.h"
+#include "worker/forkguard.h"
+#include "worker/serve.h"
+
+/* Ready connections looked at in one go. */
+#define EVENTS_MAX 128
+
+/* How long not to accept after the system ran out of something. */
+#define ACCEPT_PAUSE_US 100000
+
+/* Tags of epoll's data that are no slots of the park. */
+#define TAG_LEASH PARK_OTHERS
+#define TAG_LISTENER (PARK_OTHERS + 1) /* + its index */
+
+struct worker {
+	const struct worker_setup *setup;
+	struct serve serve;
+	struct park park;
+	struct api_settings lookups;
+	struct arena values; /* what apps asked of the settings */
+	int listener_fds[LEASH_LISTENERS_MAX]; /* -1: not ours any more */
+	int nlisteners;
+	bool listening; /* the listeners are in the epoll set */
+	bool short_of_fds; /* said so in the log */
+	int64_t accept_at; /* not before this moment */
+	uint64_t draining; /* listeners to serve empty before leaving */
+	bool orphaned; /* the master is gone */
+};
+
+/* ---- what applications ask of the configuration ---- */
+
+static const char *
+find_setting(void *arg, const char *key)
+{
+	struct worker *w = arg;
+	struct buf b;
+	const char *value;
+
+	buf_init(&b);
+	value = conf_value(w->setup->conf, key, &b);
+	if (value)
+		value = arena_strdup(&w->values, value);
+	buf_done(&b);
+	return value;
+}
+
+static const char *
+find_option(void *arg, const char *name)
+{
+	const struct conf_pairs *o =
+		&((struct worker *)arg)->setup->conf->options;
+	size_t i;
+
+	for (i = 0; i < o->n; i++)
+		if (strcmp(o->v[i].name, name) == 0)
+			return o->v[i].value;
+	return NULL;
+}
+
+static int
+option_at(void *arg, size_t i, const char **ret_name, const char **ret_value)
+{
+	const struct conf_pairs *o =
+		&((struct worker *)arg)->setup->conf->options;
+
+	if (i >= o->n)
+		return -1;
+	*ret_name = o->v[i].name;
+	*ret_value = o->v[i].value;
+	return 0;
+}
+
+/* ---- listeners ---- */
+
+static int
+listen_to(struct worker *w, int i)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLEXCLUSIVE,
+		.data.u64 = TAG_LISTENER + i};
+
+	return epoll_ctl(
+		w->park.epoll_fd, EPOLL_CTL_ADD, w->listener_fds[i], &e);
+}
+
+/* Have all listeners in the epoll set, or none of them. */
+static void
+set_listening(struct worker *w, bool on)
+{
+	int i;
+
+	if (w->listening == on)
+		return;
+	w->listening = on;
+	for (i = 0; i < w->nlisteners; i++) {
+		if (w->listener_fds[i] == -1)
+			continue;
+		if (on)
+			listen_to(w, i);
+		else
+			epoll_ctl(w->park.epoll_fd, EPOLL_CTL_DEL,
+				w->listener_fds[i], NULL);
+	}
+}
+
+static void
+close_listener(struct worker *w, int i)
+{
+	if (w->listener_fds[i] == -1)
+		return;
+	if (w->listening)
+		epoll_ctl(w->park.epoll_fd, EPOLL_CTL_DEL, w->listener_fds[i],
+			NULL);
+	fd_close(&w->listener_fds[i]);
+	w->draining &= ~(UINT64_C(1) << i);
+}
+
+/*
+ * Move to the end of the listener's queue of waiting workers: the kernel wakes
+ * the one that has waited longest in it, and with a kept connection this one
+ * has enough to do already.
+ */
+static void
+step_back(struct worker *w, int i)
+{
+	if (!w->listening || w->setup->conf->workers == 1)
+		return;
+	epoll_ctl(w->park.epoll_fd, EPOLL_CTL_DEL, w->listener_fds[i], NULL);
+	listen_to(w, i);
+}
+
+static void
+accept_failed(struct worker *w)
+{
+	switch (errno) {
+	case EMFILE:
+	case ENFILE:
+	case ENOBUFS:
+	case ENOMEM:
+		if (!w->short_of_fds)
+			log_warning("cannot accept: %s; waiting for better "
+				    "times",
+				strerror(errno));
+		w->short_of_fds = true;
+		w->accept_at = clock_us() + ACCEPT_PAUSE_US;
+		set_listening(w, false);
+		park_close_idle(&w->park);
+		break;
+	}
+}
+
+/*
+ * Accept and serve one connection.  Returns 1, 0 if none is waiting, -1 if it
+ * cannot be done now.
+ */
+static int
+accept_one(struct worker *w, int i)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	int fd;
+
+	if (w->listener_fds[i] == -1)
+		return 0;
+	if (!park_has_room(&w->park))
+		return -1;
+	peer.ss_family = AF_UNSPEC;
+	fd = io_accept(w->listener_fds[i], (struct sockaddr *)&peer, &len,
+		SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd == -1 && errno == EAGAIN)
+		return 0;
+	if (fd == -1) {
+		accept_failed(w);
+		return -1;
+	}
+	w->short_of_fds = false;
+	if (serve_new(&w->serve, fd, &peer, len))
+		step_back(w, i);
+	return 1;
+}
+
+/* One from each listener, so that none has to wait for another. */
+static bool
+accept_each(struct worker *w)
+{
+	bool any = false;
+	int i, got;
+
+	if (clock_us() < w->accept_at)
+		return false;
+	for (i = 0; i < w->nlisteners; i++) {
+		got = accept_one(w, i);
+		if (got == 1)
+			any = true;
+		if (got == 0 && w->draining & (UINT64_C(1) << i))
+			close_listener(w, i);
+	}
+	return any;
+}
+
+/* ---- retiring ---- */
+
+/*
+ * Take no new connections but those in the queues of `drain`, answer each
+ * parked one once more, then leave.
+ */
+static void
+retire(struct worker *w, uint64_t drain)
+{
+	int i;
+
+	w->draining |= drain;
+	w->serve.retiring = true;
+	atomic_store(&w->setup->board->state, BOARD_RETIRING);
+	for (i = 0; i < w->nlisteners; i++) {
+		/* The event that woke us may have been meant for a connection
+		 * nobody else was woken for. */
+		accept_one(w, i);
+		if (!(w->draining & (UINT64_C(1) << i)))
+			close_listener(w, i);
+	}
+	park_hurry(&w->park, clock_us());
+}
+
+/* Of its own accord: the master learns it, to start another in time. */
+static void
+retire_oneself(struct worker *w)
+{
+	const struct leash_message m = {
+		.word = LEASH_RETIRING, .error_fd = -1, .access_fd = -1};
+
+	if (w->serve.retiring)
+		return;
+	leash_send(w->setup->leash, &m);
+	retire(w, 0);
+}
+
+/*
+ * New files behind the old numbers, which the application may know: the error
+ * log's is also what its own writes to stderr use.
+ */
+static void
+take_logs(struct worker *w, struct leash_message *m)
+{
+	if (m->error_fd != -1)
+		dup3(m->error_fd, log_fd(), log_fd() > 2 ? O_CLOEXEC : 0);
+	if (m->access_fd != -1 && w->serve.access.fd != -1)
+		dup3(m->access_fd, w->serve.access.fd,
+			w->serve.access.fd > 2 ? O_CLOEXEC : 0);
+	fd_close(&m->error_fd);
+	fd_close(&m->access_fd);
+}
+
+static void
+heed_leash(struct worker *w)
+{
+	struct leash_message m;
+
+	while (!w->orphaned && leash_receive(w->setup->leash, &m) == 1) {
+		switch (m.word) {
+		case LEASH_RETIRE:
+			retire(w, 0);
+			break;
+		case LEASH_DRAIN:
+			retire(w, m.mask);
+			break;
+		case LEASH_LOGS:
+			take_logs(w, &m);
+			break;
+		case LEASH_EOF:
+			w->orphaned = true;
+			break;
+		case LEASH_READY:
+		case LEASH_RETIRING:
+			break;
+		}
+	}
+}
+
+static bool
+may_leave(const struct worker *w)
+{
+	return w->orphaned ||
+		(w->serve.retiring && w->draining == 0 &&
+			park_count(&w->park) == 0);
+}
+
+/* ---- the loop ---- */
+
+static void
+take_events(struct worker *w, const struct epoll_event *e, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (e[i].data.u64 == TAG_LEASH)
+			heed_leash(w);
+	for (i = 0; i < n; i++)
+		if (e[i].data.u64 >= TAG_LISTENER)
+			accept_one(w, (int)(e[i].data.u64 - TAG_LISTENER));
+	for (i = 0; i < n && !w->orphaned; i++)
+		if (e[i].data.u64 < PARK_OTHERS)
+			serve_ready(&w->serve, (int)e[i].data.u64);
+}
+
+/*
+ * Connections whose time was over when all sockets were looked at last: what
+ * came in time while this worker was busy has been taken by then.
+ */
+static void
+expire(struct worker *w, int64_t looked_at)
+{
+	int slot;
+
+	while ((slot = park_overdue(&w->park, looked_at)) != -1)
+		serve_overdue(&w->serve, slot);
+}
+
+/* Wait for an event, a deadline or a signal. */
+static int
+sleep_for_events(struct worker *w, struct epoll_event *e)
+{
+	const struct conn_hooks *hooks = &w->serve.hooks;
+	int64_t until = park_next_deadline(&w->park);
+	int n;
+
+	if (!w->listening && w->accept_at < until && park_has_room(&w->park))
+		until = w->accept_at;
+	signals_hold();
+	if (signals_pending(SIGTERM) && !w->serve.retiring) {
+		signals_release();
+		return 0;
+	}
+	if (hooks->before)
+		hooks->before(hooks->arg);
+	n = epoll_pwait(w->park.epoll_fd, e, EVENTS_MAX,
+		clock_poll_ms(clock_us(), until), signals_wait_mask());
+	signals_release();
+	if (hooks->after)
+		hooks->after(hooks->arg);
+	return n;
+}
+
+static void
+run(struct worker *w)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int64_t now;
+	int n;
+
+	while (!may_leave(w)) {
+		if (signals_pending(SIGTERM) || serve_is_worn_out(&w->serve))
+			retire_oneself(w);
+		now = clock_us();
+		n = epoll_wait(w->park.epoll_fd, events, EVENTS_MAX, 0);
+		if (n > 0)
+			take_events(w, events, n);
+		if (n < EVENTS_MAX)
+			expire(w, now);
+		set_listening(w,
+			park_has_room(&w->park) &&
+				(w->listening || now >= w->accept_at));
+		if (n > 0 || accept_each(w) || may_leave(w))
+			continue;
+		n = sleep_for_events(w, events);
+		if (n > 0)
+			take_events(w, events, n);
+	}
+}
+
+/* ---- boot and end ---- */
+
+static int
+enter(const struct conf *c)
+{
+	if (c->chdir && chdir(c->chdir) == -1) {
+		log_error(
+			"cannot change to '%s': %s", c->chdir, strerror(errno));
+		return -1;
+	}
+	if (conf_apply_env(c) == -1) {
+		log_error("cannot set the environment: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* max-requests and its share of the jitter, another one for each worker. */
+static uint64_t
+max_requests(const struct conf *c)
+{
+	uint64_t r = 0;
+
+	if (c->max_requests == 0 || c->max_requests_jitter == 0)
+		return c->max_requests;
+	if (getentropy(&r, sizeof(r)) == -1)
+		r = (uint64_t)clock_us() * (uint64_t)getpid();
+	return c->max_requests + r % (c->max_requests_jitter + 1);
+}
+
+static int
+take_listeners(struct worker *w)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = TAG_LEASH};
+	int i;
+
+	w->nlisteners = (int)w->setup->nlisteners;
+	for (i = 0; i < w->nlisteners; i++)
+		w->listener_fds[i] = w->setup->listeners[i].fd;
+	if (w->setup->leash == -1)
+		return 0;
+	return epoll_ctl(w->park.epoll_fd, EPOLL_CTL_ADD, w->setup->leash, &e);
+}
+
+static int
+prepare(struct worker *w)
+{
+	const struct conf *c = w->setup->conf;
+	const struct serve_settings settings = {
+		.request =
+			{
+				.head =
+					{
+						.head = c->request_head,
+						.line = c->request_line,
+						.fields = c->request_fields,
+						.field = c->request_field_size,
+					},
+				.body = c->request_body,
+				.block_size = c->input_block_size,
+			},
+		.conn =
+			{
+				.body_timeout_us = c->body_timeout_ms * 1000,
+				.send_timeout_us = c->send_timeout_ms * 1000,
+				.timeout_us = c->timeout_ms * 1000,
+			},
+		.chunks_max = c->outgoing_body_buffer_chunks,
+		.chunk_size = c->outgoing_body_chunk_size,
+		.flush_delay_us = c->outgoing_flush_delay_ms * 1000,
+		.keepalive_us = c->keepalive_ms * 1000,
+		.max_requests = max_requests(c),
+	};
+
+	w->lookups =
+		(struct api_settings){find_setting, find_option, option_at, w};
+	if (arena_init(&w->values, 4096) == -1 ||
+		park_init(&w->park, c->worker_connections,
+			settings.keepalive_us,
+			c->header_timeout_ms * 1000) == -1 ||
+		serve_init(&w->serve, &settings, &w->lookups, &w->park,
+			w->setup->board, w->setup->access_fd,
+			c->access_log_format) == -1 ||
+		take_listeners(w) == -1) {
+		log_error("cannot boot: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* In a process the application forked: nothing of ours is its business. */
+static void
+forget(void *arg)
+{
+	struct worker *w = arg;
+	int i;
+
+	signals_leave();
+	flusher_forget(&w->serve.flusher);
+	for (i = 0; i < w->nlisteners; i++)
+		fd_close(&w->listener_fds[i]);
+	for (i = 0; i < w->park.max; i++)
+		fd_close(&w->park.slots[i].fd);
+	fd_close(&w->serve.conn.fd);
+	fd_close(&w->park.epoll_fd);
+	close(w->setup->leash);
+}
+
+static void
+say_ready(const struct worker *w)
+{
+	const struct leash_message m = {
+		.word = LEASH_READY, .error_fd = -1, .access_fd = -1};
+
+	atomic_store(&w->setup->board->state, BOARD_IDLE);
+	leash_send(w->setup->leash, &m);
+}
+
+static void
+finish(struct worker *w)
+{
+	int i;
+
+	for (i = 0; i < w->nlisteners; i++)
+		close_listener(w, i);
+	app_close(&w->serve.app, &w->serve.api.server);
+	serve_done(&w->serve);
+	park_done(&w->park);
+	arena_done(&w->values);
+}
+
+_Noreturn void
+worker_main(const struct worker_setup *setup)
+{
+	static struct worker w;
+
+	w.setup = setup;
+	signals_worker();
+	if (enter(setup->conf) == -1 || prepare(&w) == -1)
+		exit(WORKER_NO_BOOT);
+	forkguard_init(forget, &w);
+	if (serve_open_app(&w.serve, setup->conf->app) == -1)
+		exit(WORKER_NO_APP);
+	set_listening(&w, true);
+	say_ready(&w);
+	run(&w);
+	finish(&w);
+	exit(WORKER_LEFT);
+}
+
+_Noreturn void
+worker_check(const struct conf *conf)
+{
+	static struct worker w;
+	static struct board_slot board;
+	const struct worker_setup setup = {
+		.conf = conf, .board = &board, .leash = -1, .access_fd = -1};
+
+	w.setup = &setup;
+	signals_worker();
+	if (enter(conf) == -1 || prepare(&w) == -1)
+		exit(WORKER_NO_BOOT);
+	if (serve_open_app(&w.serve, conf->app) == -1)
+		exit(WORKER_NO_APP);
+	finish(&w);
+	exit(WORKER_LEFT);
+}
