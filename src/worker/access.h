@@ -8,16 +8,22 @@
 #ifndef WORKER_ACCESS_H
 #define WORKER_ACCESS_H
 
+#include <time.h>
+
 #include "base/buf.h"
+#include "base/clock.h"
 #include "http/head.h"
 
 struct access_atom;
 
 struct access_log {
-	int fd; /* -1: off */
-	struct access_atom *atoms;
+	int fd; /* -1: off; may be changed between lines */
+	struct access_atom *atoms; /* and behind them a copy of the format */
 	size_t natoms;
 	struct buf line;
+	time_t stamp_at; /* the second the stamp was made for */
+	char stamp[CLOCK_LOG_MAX];
+	size_t stamp_len;
 };
 
 /* What a line can tell; a refused request has an empty or half-read head. */
@@ -36,11 +42,17 @@ struct access_entry {
 	const void *arg;
 };
 
-/* Is the format one we understand?  NULL, or what is wrong with it. */
+/*
+ * Is the format one we understand?  NULL, or what is wrong with it, which is
+ * valid until the next call.
+ */
 const char *access_check(const char *format);
 
+/* Copies the format.  -1 with errno, EINVAL for what access_check refuses. */
 int access_init(struct access_log *a, int fd, const char *format);
 void access_done(struct access_log *a);
+
+/* One line with one write; a write that fails is ignored. */
 void access_write(struct access_log *a, const struct access_entry *e);
 
 #endif
