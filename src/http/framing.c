@@ -211,15 +211,21 @@ is_in(struct str name, const struct str *names, size_t n)
 	return false;
 }
 
-/* RFC 9110 7.6.1; the server alone speaks about its connections. */
+/*
+ * RFC 9110 7.6.1, and what RFC 2616 13.5.1 (which PEP 3333 means) named
+ * besides; the server alone speaks about its connections.
+ */
 bool
 framing_is_hop_by_hop(struct str name)
 {
 	static const struct str names[] = {
 		STR("connection"),
 		STR("keep-alive"),
+		STR("proxy-authenticate"),
+		STR("proxy-authorization"),
 		STR("proxy-connection"),
 		STR("te"),
+		STR("trailer"),
 		STR("transfer-encoding"),
 		STR("upgrade"),
 	};

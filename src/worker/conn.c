@@ -254,6 +254,8 @@ conn_send(struct conn *c, int max_chunks, int flags)
 		r = flusher_push(f, flags);
 		enough = max_chunks > 0 ? f->queue.chunks <= max_chunks
 					: queue_is_empty(&f->queue);
+		if (!enough)
+			f->due_at = CLOCK_NEVER; /* we see to it ourselves */
 		flusher_unlock(f);
 		if (r == -1)
 			return -1;

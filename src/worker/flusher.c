@@ -169,12 +169,22 @@ flusher_open(struct flusher *f, int fd)
 void
 flusher_close(struct flusher *f)
 {
+	flusher_drop(f);
+	f->fd = -1; /* nothing waits: the thread does not look */
+}
+
+void
+flusher_drop(struct flusher *f)
+{
+	bool some;
+
 	flusher_lock(f);
 	queue_drop(&f->queue);
-	f->fd = -1;
 	f->due_at = CLOCK_NEVER;
+	some = f->queue.nsent > 0;
 	flusher_unlock(f);
-	flusher_release(f);
+	if (some)
+		flusher_release(f);
 }
 
 void

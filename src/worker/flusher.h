@@ -52,6 +52,9 @@ void flusher_open(struct flusher *f, int fd);
 /* The response is over: what is left is dropped, everything released. */
 void flusher_close(struct flusher *f);
 
+/* Drop what waits and release everything: the client is gone. */
+void flusher_drop(struct flusher *f);
+
 /* Hold the queue, to change it. */
 void flusher_lock(struct flusher *f);
 void flusher_unlock(struct flusher *f);

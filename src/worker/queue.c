@@ -56,19 +56,26 @@ void
 queue_reset(struct queue *q)
 {
 	assert(q->nsent == 0 && q->nwaiting == 0);
+	q->head_ready = q->head_final = q->wire_open = q->ended = false;
+	queue_clear_lines(q);
 	buf_reset(&q->interim);
-	buf_reset(&q->head);
-	buf_reset(&q->ending);
-	buf_add_str(&q->ending, last_chunk);
 	buf_reset(&q->copies);
 	q->interim_at = q->head_at = q->ending_at = q->copies_base = 0;
 	q->framing = QUEUE_UNDECIDED;
-	q->head_ready = q->head_final = q->wire_open = q->ended = false;
 	q->chunks = q->nwires = q->peak = 0;
 	q->bytes = q->range = 0;
 }
 
 /* ---- the head ---- */
+
+void
+queue_clear_lines(struct queue *q)
+{
+	assert(!q->head_ready);
+	buf_reset(&q->head);
+	buf_reset(&q->ending);
+	buf_add_str(&q->ending, last_chunk);
+}
 
 int
 queue_set_head(

@@ -101,6 +101,9 @@ bool queue_is_fresh(const struct queue *q);
 /* An interim response, before the head.  Only while fresh.  -1 with ENOMEM. */
 int queue_add_interim(struct queue *q, struct str bytes);
 
+/* Forget the lines of head and trailers: the response starts anew. */
+void queue_clear_lines(struct queue *q);
+
 /* Make room for n bytes of trailer lines, then add them to q->ending. */
 int queue_reserve_trailer(struct queue *q, size_t n);
 

@@ -32,8 +32,6 @@ struct response {
 	void *may_keep_arg;
 
 	int status; /* 0: not started */
-	struct buf fields; /* lines, each with CRLF */
-	struct buf reason;
 	bool has_date, has_server, has_length;
 	uint64_t length; /* declared */
 	uint64_t written; /* body bytes accepted (HEAD: discarded) */
@@ -41,10 +39,11 @@ struct response {
 	bool committed;
 	bool ended;
 	bool close; /* this response says Connection: close */
-	bool cut; /* the end could not be sent: no keep-alive */
+	bool cut; /* the end is not sent: no keep-alive */
 	bool refused; /* an error replaces what the application says */
 	bool warned; /* about too many bytes, once */
 	int error; /* errno the client's side failed with, 0 */
+	struct buf page; /* the server's own: an error, an interim response */
 };
 
 int response_init(struct response *r, struct conn *conn);
@@ -65,7 +64,11 @@ int response_write(struct response *r, const void *p, size_t n,
 int response_send_file(struct response *r, int fd, off_t off, size_t n);
 int response_flush(struct response *r);
 
-/* An interim response: `HTTP/1.1 103 Early Hints` with these lines, or 100. */
+/*
+ * An interim response: `HTTP/1.1 103 Early Hints` with these lines, or 100.
+ * Nothing to an HTTP/1.0 client.  Too late once the head has begun to go out:
+ * then EALREADY, but for 100, which is silently left out.
+ */
 int response_send_interim(struct response *r, int status, struct str lines);
 
 /* From now on the response cannot promise to keep the connection. */
@@ -89,7 +92,7 @@ bool response_end(struct response *r, bool failed);
 /* Value of the first field of that name in the head, for the access log. */
 struct str response_field(const struct response *r, struct str name);
 
-/* For the access log: body bytes and all bytes given to the kernel. */
+/* For the access log; valid until the next request. */
 uint64_t response_body_bytes(const struct response *r);
 int response_peak_chunks(const struct response *r);
 
