@@ -11,9 +11,13 @@
  * nothing of narwhal's.  The major number of the ABI must match, the minor may
  * be older than the server's; structs grow only at their end.
  *
- * Every call is made from the thread that called open, handle or close, and
- * only while that call lasts.  Calls that return int give 0, or -1 with errno;
- * misuse (EINVAL, EALREADY, ...) is also logged and never crashes the server.
+ * Calls are made one at a time and only while open, handle or close lasts:
+ * from the thread that was called, or from another one it waits for meanwhile.
+ * nw_log, nw_option and nw_setting may be called from any thread, from open to
+ * the end of close.  Calls that return int give 0, or -1 with errno.  Misuse is
+ * also logged and never crashes the server: EINVAL wrong arguments or order,
+ * EALREADY too late, EBADF handle has returned (or this is a fork of the
+ * worker), EBUSY called from inside another call, EPERM not here.
  * See narwhal-app(3).
  */
 #ifndef NARWHAL_APP_H
@@ -21,6 +25,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
@@ -149,7 +154,7 @@ struct nw_api {
 static inline nw_str
 nw_str_of(const char *z)
 {
-	nw_str s = {z, z ? __builtin_strlen(z) : 0};
+	nw_str s = {z, z ? strlen(z) : 0};
 
 	return s;
 }
@@ -196,7 +201,10 @@ nw_setting(nw_server *s, const char *key)
 	return s->api->setting(s, key);
 }
 
-/* In open only: hooks called round each wait that really blocks. */
+/*
+ * In open only: hooks called round each wait that really blocks.  No call may
+ * be made from inside them.
+ */
 static inline int
 nw_set_wait_hooks(nw_server *s, nw_wait_fn before, nw_wait_fn after, void *arg)
 {
@@ -318,14 +326,17 @@ nw_read(nw_request *r, void *p, size_t n)
 	return r->api->read(r, p, n);
 }
 
-/* Write all of the body that is left as the response, in blocks. */
+/*
+ * Write all of the body that is left as the response, in blocks.  Errors of
+ * nw_read and nw_write.
+ */
 static inline int
 nw_pass_body(nw_request *r)
 {
 	return r->api->pass_body(r);
 }
 
-/* n bytes that live as long as the request, or NULL with ENOMEM. */
+/* n bytes, not zeroed, that live until handle returns; NULL with ENOMEM. */
 static inline void *
 nw_alloc(nw_request *r, size_t n)
 {
@@ -334,7 +345,10 @@ nw_alloc(nw_request *r, size_t n)
 
 /* ---- the response ---- */
 
-/* Send an interim response 103 (RFC 8297); nothing to a HTTP/1.0 client. */
+/*
+ * Send an interim response 103 (RFC 8297) at once; nothing to a HTTP/1.0
+ * client.  EALREADY once the response is committed.
+ */
 static inline int
 nw_send_early_hints(nw_request *r, const nw_field *fields, size_t n)
 {
@@ -387,7 +401,7 @@ nw_add_trailer(nw_request *r, nw_str name, nw_str value)
  * -1: ECONNRESET the client left, ETIMEDOUT it does not take anything,
  * EMSGSIZE more than the declared Content-Length (what fits is sent),
  * ECANCELED the response was replaced by an error (a fault in the request
- * body).  The bytes are copied if they must wait.
+ * body).  The bytes are copied if they must wait.  With n == 0 nothing happens.
  */
 static inline int
 nw_write(nw_request *r, const void *p, size_t n)
@@ -425,7 +439,7 @@ nw_flush(nw_request *r)
 	return r->api->flush(r);
 }
 
-/* Was anything of the response handed over for good?  Then no new start. */
+/* Was anything of the response handed over for good?  Then no new start: 1. */
 static inline int
 nw_is_committed(nw_request *r)
 {
