@@ -45,6 +45,14 @@ str_starts(struct str s, struct str prefix)
 		str_eq((struct str){s.p, prefix.len}, prefix);
 }
 
+struct str
+str_skip(struct str s, size_t n)
+{
+	if (n > s.len)
+		n = s.len;
+	return n ? (struct str){s.p + n, s.len - n} : s;
+}
+
 static bool
 is_blank(char c)
 {

@@ -28,6 +28,9 @@ bool str_eq(struct str a, struct str b);
 bool str_eq_nocase(struct str a, struct str b); /* ASCII letters only */
 bool str_starts(struct str s, struct str prefix);
 
+/* s without its first n bytes; the empty string if it has no more. */
+struct str str_skip(struct str s, size_t n);
+
 /* s without SP and HTAB at both ends (OWS, RFC 9110 5.6.3). */
 struct str str_trim(struct str s);
 

@@ -16,9 +16,13 @@
 #include "base/log.h"
 #include "conf/addr.h"
 
+/* Addresses one generation can listen on. */
+#define CONF_ADDRS_MAX 64
+
 struct conf_pair {
 	const char *name;
 	const char *value;
+	int line; /* in the INI file */
 };
 
 struct conf_list {
@@ -34,7 +38,7 @@ struct conf_pairs {
 /* Where a value in force came from. */
 enum conf_source {
 	CONF_DEFAULT,
-	CONF_ENVIRONMENT, /* WEB_CONCURRENCY, PORT, LISTEN_FDS */
+	CONF_ENVIRONMENT, /* PORT, WEB_CONCURRENCY, VIRTUAL_ENV, LISTEN_FDS */
 	CONF_FILE,
 	CONF_COMMAND_LINE
 };
@@ -50,6 +54,10 @@ struct conf {
 	const char *chdir; /* absolute, or NULL */
 	struct conf_pairs options;
 	struct conf_pairs env;
+
+	/* wsgi */
+	struct conf_list pythonpath;
+	const char *virtualenv; /* a path, or NULL: none */
 
 	/* server */
 	struct conf_list bind;
@@ -79,7 +87,7 @@ struct conf {
 	/* limits */
 	size_t request_head;
 	size_t request_line;
-	size_t request_fields;
+	int request_fields;
 	size_t request_field_size;
 	uint64_t request_body;
 
@@ -88,6 +96,9 @@ struct conf {
 	int log_level; /* enum log_level */
 	const char *access_log; /* a path, "-", or NULL: none */
 	const char *access_log_format;
+
+	/* proxy */
+	struct conf_list forwarded_allow_ips; /* addresses, CIDR, `*`, `unix` */
 
 	/* per row of the key table: where the value came from, and its line */
 	enum conf_source source[CONF_KEYS_MAX];
@@ -101,6 +112,7 @@ struct conf_args {
 	char **overrides; /* "key=value" without the dashes, APP as "app=APP" */
 	size_t noverrides;
 	int listen_fds; /* inherited descriptors 3 .. 3+n (LISTEN_FDS) */
+	bool app_optional; /* for -T: an unset app is no fault */
 };
 
 /*

@@ -13,8 +13,10 @@ enum key_type {
 	KEY_TEXT,
 	KEY_PATH, /* relative to the file's folder, or the current directory */
 	KEY_LOG, /* a path, or "-" */
-	KEY_LIST, /* comma and blank separated */
-	KEY_PATHS, /* a list of paths */
+	KEY_APP, /* what app_find() understands; so:./x.so is a path */
+	KEY_BIND, /* a list of addresses; unix:x is a path */
+	KEY_PEERS, /* a list of addresses, networks, `*` and `unix` */
+	KEY_PATHS, /* a list of paths, separated by commas only */
 	KEY_COUNT, /* int */
 	KEY_COUNT64,
 	KEY_SIZE, /* size_t, units k m g of 1024 */
@@ -31,12 +33,20 @@ struct key {
 	enum key_type type;
 	size_t offset; /* in struct conf */
 	const char *initial; /* the default as text, NULL for none */
-	uint64_t min, max;
+	uint64_t min, max; /* of the numeric types */
+	const char *arg; /* what --help calls the value */
 	const char *help; /* one line */
 };
 
 extern const struct key keys[];
 extern const size_t keys_len;
+
+/* Sections whose keys are names of the user's own, not rows. */
+bool key_is_pairs_section(struct str section);
+
+/* Is there such a section (of rows or of pairs)? */
+bool key_is_section(struct str section);
+const char *key_nearest_section(struct str section); /* or NULL */
 
 /* The row of that name, or NULL. */
 const struct key *key_find(struct str name);
@@ -45,13 +55,19 @@ const struct key *key_find(struct str name);
 const struct key *key_nearest(struct str name);
 
 /*
+ * path as seen from the folder base, from *a; an absolute one stays as it is.
+ * NULL with ENOMEM.
+ */
+char *key_path(struct arena *a, const char *base, struct str path);
+
+/*
  * Put the text into *c.  Returns 0, or -1 with a reason in *ret_why, from
  * c->arena.  base is the folder relative paths start from.
  */
 int key_set(struct conf *c, const struct key *k, struct str text,
 	const char *base, const char **ret_why);
 
-/* The value in force as the INI would have it. */
+/* The value in force as the INI would have it, but not quoted. */
 void key_print(const struct conf *c, const struct key *k, struct buf *b);
 
 #endif
