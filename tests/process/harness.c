@@ -174,9 +174,11 @@ child_environment(const struct server *s)
 	const char *asan = getenv("ASAN_OPTIONS");
 	char text[1000];
 
-	unsetenv("WEB_CONCURRENCY");
-	unsetenv("PORT");
-	unsetenv("VIRTUAL_ENV");
+	if (!s->keep_environment) {
+		unsetenv("WEB_CONCURRENCY");
+		unsetenv("PORT");
+		unsetenv("VIRTUAL_ENV");
+	}
 	setenv("NOTIFY_SOCKET", server_path(s, "notify"), 1);
 	if (getenv("TEST_LISTEN_FDS")) { /* is for whoever is exec'd here */
 		snprintf(text, sizeof(text), "%d", getpid());

@@ -42,6 +42,7 @@ struct server {
 	const char *prefix[SERVER_ARGS_MAX]; /* such as strace */
 	int nprefix;
 	bool no_file; /* do not pass -c FILE */
+	bool keep_environment; /* WEB_CONCURRENCY and so on are meant */
 	long log_seen; /* how far server_wait_log has read */
 	char line[2000]; /* the line it found */
 };
