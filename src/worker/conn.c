@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -41,7 +42,8 @@ peer_set(struct conn_peer *p)
 		break;
 	case AF_UNIX:
 		if (p->len > offsetof(struct sockaddr_un, sun_path))
-			strncpy(p->addr, un->sun_path, sizeof(p->addr) - 1);
+			snprintf(p->addr, sizeof(p->addr), "%.*s",
+				(int)sizeof(un->sun_path), un->sun_path);
 		break;
 	}
 }

@@ -26,10 +26,13 @@ struct conn_hooks {
 	void *arg;
 };
 
+/* A numeric address or the path of a unix socket, with its NUL. */
+#define CONN_ADDR_MAX 112
+
 struct conn_peer {
 	socklen_t len; /* 0: not known (yet) */
 	struct sockaddr_storage sa;
-	char addr[BOARD_PEER_MAX]; /* numeric, "" over a unix socket */
+	char addr[CONN_ADDR_MAX]; /* numeric, "" over a unix socket */
 	int port;
 };
 

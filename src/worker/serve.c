@@ -197,6 +197,17 @@ begin_response(struct serve *s, bool keep_alive)
 	api_reset(&s->api);
 }
 
+/* The client's address and scheme as a trusted proxy gives them. */
+static void
+believe_proxy(struct serve *s)
+{
+	s->api.scheme = s->forwarded.scheme;
+	if (s->forwarded.addr.p) {
+		s->api.peer = s->forwarded.addr;
+		s->api.peer_port = s->forwarded.port;
+	}
+}
+
 /* Let the application answer the request in hand. */
 static enum fate
 answer(struct serve *s)
@@ -206,6 +217,7 @@ answer(struct serve *s)
 
 	s->served++;
 	begin_response(s, s->request.framing.keep_alive);
+	believe_proxy(s);
 	board_set_request(s->board, s->request.head.method,
 		s->request.head.target, s->api.peer, began);
 	conn_app_begins(&s->conn);
@@ -320,6 +332,10 @@ go_on(struct serve *s)
 
 	for (;;) {
 		status = request_read_head(r);
+		if (status == 0 && r->head_len > 0)
+			status = forwarded_read(&s->settings.trusted,
+				(struct sockaddr *)&s->conn.peer.sa, &r->head,
+				&s->forwarded);
 		if (status > 0)
 			return refuse(s, status);
 		if (r->head_len > 0) {

@@ -11,6 +11,7 @@
 #include "worker/access.h"
 #include "worker/api.h"
 #include "worker/app.h"
+#include "worker/forwarded.h"
 #include "worker/park.h"
 
 /* Most of an unread body that is dropped to keep a connection. */
@@ -25,6 +26,7 @@ struct serve_settings {
 	int64_t flush_delay_us;
 	int64_t keepalive_us; /* 0: one request per connection */
 	uint64_t max_requests; /* with the jitter in it; 0: none */
+	struct allow trusted; /* forwarded-allow-ips */
 };
 
 struct serve {
@@ -35,6 +37,7 @@ struct serve {
 	struct request request;
 	struct response response;
 	struct api api;
+	struct forwarded forwarded; /* what a trusted proxy said */
 	struct app app;
 	struct access_log access;
 	struct park *park;
