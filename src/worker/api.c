@@ -80,6 +80,16 @@ set_wait_hooks(nw_server *s, nw_wait_fn before, nw_wait_fn after, void *arg)
 
 /* ---- the response ---- */
 
+static const char late[] = "the response has been committed";
+
+/* An error that replaced the response answers for itself. */
+static bool
+is_too_late(const struct api *a)
+{
+	return a->response->committed && !a->response->refused &&
+		!a->response->error;
+}
+
 static int
 add_hint(struct buf *lines, struct str name, struct str value)
 {
@@ -126,9 +136,8 @@ send_early_hints(nw_request *r, const nw_field *f, size_t n)
 	a = call_enter(r, call);
 	if (a == NULL)
 		return -1;
-	if (a->response->committed)
-		return call_leave(
-			a, call_misuse(call, EALREADY, "it is too late"));
+	if (is_too_late(a))
+		return call_leave(a, call_misuse(call, EALREADY, late));
 	return call_leave(a, send_hints(a, f, n));
 }
 
@@ -145,6 +154,8 @@ start(nw_request *r, int status, nw_str reason)
 	a = call_enter(r, "nw_start");
 	if (a == NULL)
 		return -1;
+	if (is_too_late(a))
+		return call_leave(a, call_misuse("nw_start", EALREADY, late));
 	return call_leave(
 		a, response_start(a->response, status, call_from_nw(reason)));
 }
@@ -162,6 +173,8 @@ add(nw_request *r, const char *call, nw_str name, nw_str value,
 	a = call_enter_started(r, call);
 	if (a == NULL)
 		return -1;
+	if (add_to == response_add_field && is_too_late(a))
+		return call_leave(a, call_misuse(call, EALREADY, late));
 	return call_leave(a,
 		add_to(a->response, call_from_nw(name), call_from_nw(value)));
 }
@@ -254,17 +267,12 @@ is_committed(nw_request *r)
 
 /* ---- the table and its life ---- */
 
-/*
- * The client waits with its body (RFC 9110 10.1.1).  After the final response
- * has begun it is too late for an interim one.
- */
+/* The client waits with its body (RFC 9110 10.1.1). */
 static int
 send_continue(void *arg)
 {
 	struct api *a = arg;
 
-	if (a->response->committed)
-		return 0;
 	return response_send_interim(a->response, 100, NO_STR);
 }
 
