@@ -119,7 +119,7 @@ send_hints(struct api *a, const nw_field *f, size_t n)
 		errno = ENOMEM;
 		r = -1;
 	}
-	if (r == 0 && a->request->head.minor > 0)
+	if (r == 0)
 		r = response_send_interim(a->response, 103, buf_str(&lines));
 	buf_done(&lines);
 	return r;
