@@ -51,8 +51,11 @@ response_begin(struct response *r, const struct response_facts *facts)
 {
 	struct response old = *r;
 
-	*r = (struct response){
-		.conn = old.conn, .page = old.page, .facts = *facts};
+	*r = (struct response){.conn = old.conn,
+		.page = old.page,
+		.may_keep = old.may_keep,
+		.may_keep_arg = old.may_keep_arg,
+		.facts = *facts};
 	flusher_open(r->conn->flusher, r->conn->fd);
 }
 
@@ -212,6 +215,14 @@ response_add_trailer(struct response *r, struct str name, struct str value)
 	return 0;
 }
 
+/* Has something come up since the request began that ends the connection? */
+static void
+ask_may_keep(struct response *r)
+{
+	if (!r->close && r->may_keep && !r->may_keep(r->may_keep_arg))
+		response_must_close(r);
+}
+
 static enum queue_framing
 framing(const struct response *r)
 {
@@ -228,6 +239,7 @@ commit(struct response *r)
 
 	if (r->committed)
 		return 0;
+	ask_may_keep(r);
 	if (!r->has_date)
 		add_line(&f->queue.head, STR("Date"), clock_http_date());
 	if (!r->has_server)
@@ -538,6 +550,7 @@ bool
 response_end(struct response *r, bool failed)
 {
 	settle_what_is_sent(r, failed);
+	ask_may_keep(r); /* a head that still waits can tell */
 	send_rest(r);
 	flusher_close(r->conn->flusher);
 	r->ended = true;

@@ -25,8 +25,9 @@ struct response {
 	struct response_facts facts;
 
 	/*
-	 * Asked when the head is made, if the facts let the connection go on:
-	 * the worker may have been told to retire meanwhile.  NULL: it may.
+	 * Asked when the response is committed and when it ends: the worker
+	 * may have been told to retire meanwhile.  Set by the owner, NULL: it
+	 * may.
 	 */
 	bool (*may_keep)(void *arg);
 	void *may_keep_arg;
