@@ -13,6 +13,7 @@
 
 #include "conf/keys.h"
 #include "master/master.h"
+#include "worker/access.h"
 
 #define USAGE 2 /* exit status: bad usage or configuration */
 #define FIXED 5 /* options that are no keys */
@@ -302,7 +303,7 @@ act(struct command *c)
 int
 main(int argc, char **argv)
 {
-	struct command c = {0};
+	struct command c = {.args = {.check_format = access_check}};
 	int status;
 
 	if (read_command(&c, argc, argv) == -1)

@@ -279,12 +279,28 @@ check_log(struct load *l, const char *name, const char *path)
 }
 
 static void
-check_text(struct load *l, const char *name, const char *value)
+check_error_log(struct load *l)
 {
-	const struct key *k = find(name);
+	const struct key *k = find("error-log");
 
-	if (!value && !is_refused(l, k))
-		load_fault(l, k, "no value");
+	if (!l->c->error_log && !is_refused(l, k))
+		load_fault(l, k, "no value (- is standard error)");
+	check_log(l, "error-log", l->c->error_log);
+}
+
+static void
+check_format(struct load *l)
+{
+	const struct key *k = find("access-log-format");
+	const char *format = l->c->access_log_format, *why;
+
+	if (is_refused(l, k))
+		return;
+	why = !format			? "no value"
+		: l->args->check_format ? l->args->check_format(format)
+					: NULL;
+	if (why)
+		load_fault(l, k, "%s", why);
 }
 
 void
@@ -303,8 +319,7 @@ check_all(struct load *l)
 	check_descriptors(l);
 	check_part(l, "request-line", c->request_line);
 	check_part(l, "request-field-size", c->request_field_size);
-	check_text(l, "error-log", c->error_log);
-	check_text(l, "access-log-format", c->access_log_format);
-	check_log(l, "error-log", c->error_log);
+	check_error_log(l);
+	check_format(l);
 	check_log(l, "access-log", c->access_log);
 }

@@ -113,6 +113,8 @@ struct conf_args {
 	size_t noverrides;
 	int listen_fds; /* inherited descriptors 3 .. 3+n (LISTEN_FDS) */
 	bool app_optional; /* for -T: an unset app is no fault */
+	/* access_check(), which conf cannot see; NULL: not checked */
+	const char *(*check_format)(const char *format);
 };
 
 /*
@@ -138,7 +140,10 @@ void conf_print_help(FILE *out);
  */
 const char *conf_find_key(const char *name, const char **ret_near);
 
-/* The value in force of a key as text (for apps: setting), or NULL. */
+/*
+ * The value in force of a key as text (for apps: setting), sizes in bytes.
+ * NULL for an unknown key or one without a value.
+ */
 const char *conf_value(const struct conf *c, const char *key, struct buf *b);
 
 /* One environment for the workers: the [env] section put into environ. */

@@ -4,12 +4,12 @@
  * Judges one value at a time.  What several keys say together, and whether the
  * paths and names exist, is check.c's.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/allow.h"
 #include "conf/keys.h"
 #include "conf/value.h"
 
@@ -203,42 +203,22 @@ set_app(struct conf *c, const struct key *k, struct str text, const char *base,
 	return set_text(c, k, arena_dup(&c->arena, text).p, ret_why);
 }
 
-/* An address, or a network as ADDRESS/BITS. */
-static bool
-is_network(struct str s)
-{
-	unsigned char bytes[16];
-	struct str addr;
-	char z[64];
-	uint64_t bits = 0;
-	bool v6;
-
-	str_cut(&s, '/', &addr);
-	if (addr.len >= sizeof(z) || memchr(addr.p, '\0', addr.len))
-		return false;
-	snprintf(z, sizeof(z), "%.*s", STR_ARG(addr));
-	v6 = strchr(z, ':');
-	if (inet_pton(v6 ? AF_INET6 : AF_INET, z, bytes) != 1)
-		return false;
-	return !s.p || (str_to_u64(s, &bits) == 0 && bits <= (v6 ? 128U : 32U));
-}
-
 /* One item of a list as it is kept, or NULL with a reason. */
 static const char *
 list_item(struct conf *c, const struct key *k, struct str item,
 	const char *base, const char **ret_why)
 {
 	struct str path = str_skip(item, 5);
+	struct allow_entry entry;
+	const char *why;
 
 	*ret_why = "out of memory";
 	if (k->type == KEY_PATHS)
 		return key_path(&c->arena, base, item);
-	if (k->type == KEY_PEERS && !str_eq(item, STR("*")) &&
-		!str_eq(item, STR("unix")) && !is_network(item)) {
+	if (k->type == KEY_PEERS && allow_read(item, &entry, &why) == -1) {
 		refuse(ret_why,
-			arena_printf(&c->arena,
-				"'%.*s' is no address, network, '*' or 'unix'",
-				STR_ARG(item)));
+			arena_printf(
+				&c->arena, "'%.*s': %s", STR_ARG(item), why));
 		return NULL;
 	}
 	if (k->type == KEY_BIND && str_starts(item, STR("unix:")) && path.len)

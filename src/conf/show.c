@@ -116,12 +116,18 @@ const char *
 conf_value(const struct conf *c, const char *key, struct buf *b)
 {
 	const struct key *k = key_find(str_of(key));
+	uint64_t bytes;
 
 	if (!k)
 		return NULL;
 	buf_reset(b);
 	key_print(c, k, b);
-	return b->failed ? NULL : buf_z(b);
+	if ((k->type == KEY_SIZE || k->type == KEY_SIZE64) &&
+		value_read(VALUE_SIZE, buf_str(b), &bytes) == 0) {
+		buf_reset(b);
+		buf_add_u64(b, bytes);
+	}
+	return b->failed || !b->len ? NULL : buf_z(b);
 }
 
 int
