@@ -105,17 +105,6 @@ request_reset(struct request *r)
 }
 
 void
-request_next(struct request *r)
-{
-	assert(r->done);
-	r->p += r->extra_at;
-	r->len -= r->extra_at;
-	if (r->len == 0)
-		r->p = r->base;
-	begin(r);
-}
-
-void
 request_resume(
 	struct request *r, const char *p, size_t n, const struct strict *s)
 {
@@ -153,6 +142,19 @@ pull_from_block(struct request *r)
 	r->len += n;
 	r->block_at += n;
 	return true;
+}
+
+void
+request_next(struct request *r)
+{
+	assert(r->done);
+	r->p += r->extra_at;
+	r->len -= r->extra_at;
+	begin(r);
+	if (r->len == 0) {
+		r->p = r->base;
+		pull_from_block(r);
+	}
 }
 
 static int

@@ -80,7 +80,7 @@ void request_reset(struct request *r);
 
 /*
  * The next request on the same connection: it begins with what came behind the
- * last one, whose body is complete.
+ * last one, whose body is complete.  r->len is 0 if nothing did.
  */
 void request_next(struct request *r);
 
