@@ -96,6 +96,7 @@ PROC_SRC = $(sort $(wildcard tests/process/*.c))
 PROC_SUITES = $(patsubst tests/process/test_%.c,%, \
 	$(filter tests/process/test_%,$(PROC_SRC)))
 TEST_APPS = $(patsubst tests/apps/%.c,$(OUT)/tests/%.so,$(wildcard tests/apps/*.c))
+TEST_APPS += $(OUT)/tests/man-example.so
 TEST_TOOLS = $(patsubst tests/tools/%.c,$(OUT)/tests/%,$(wildcard tests/tools/*.c))
 FUZZ	= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY	= $(FUZZ:%=$(OUT)/tests/replay_%)
@@ -129,6 +130,13 @@ $(OUT)/tests/%.so: tests/apps/%.c
 	@mkdir -p $(@D) $(OBJ)/tests/apps
 	$(COMPILE) -MF $(OBJ)/tests/apps/$*.d -fPIC -shared \
 		-fvisibility=hidden -o $@ $<
+
+# The program in narwhal-app(3) is an application of the tests too.
+$(OUT)/tests/man-example.so: man/narwhal-app.3 scripts/man-example
+	@mkdir -p $(@D) $(OBJ)/tests
+	scripts/man-example $< >$(OBJ)/tests/man-example.c
+	$(COMPILE) -fPIC -shared -fvisibility=hidden -o $@ \
+		$(OBJ)/tests/man-example.c
 
 $(OUT)/tests/%: tests/tools/%.c
 	@mkdir -p $(@D) $(OBJ)/tests/tools
