@@ -6,10 +6,12 @@
  */
 #include "process/harness.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 static void
 consume(struct client *c, size_t n)
@@ -226,6 +228,35 @@ void
 client_read_head(struct client *c, struct answer *a)
 {
 	MUST(client_try_read(c, a, true), "no whole head: %s", c->error);
+}
+
+struct sender {
+	struct client *c;
+	const void *p;
+	size_t n;
+};
+
+static void *
+send_it(void *arg)
+{
+	struct sender *s = arg;
+	struct client c = {.fd = s->c->fd}; /* its own error, no buffer */
+
+	client_try_send(&c, s->p, s->n);
+	return NULL;
+}
+
+void
+client_exchange(struct client *c, const void *p, size_t n, struct answer *a)
+{
+	struct sender s = {c, p, n};
+	pthread_t thread;
+
+	MUST(pthread_create(&thread, NULL, send_it, &s) == 0, "thread");
+	client_read(c, a);
+	if (a->close) /* it may wait for a server that has heard enough */
+		shutdown(c->fd, SHUT_WR);
+	pthread_join(thread, NULL);
 }
 
 /* ---- one request ---- */

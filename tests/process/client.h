@@ -98,6 +98,10 @@ void client_wait_eof(struct client *c);
 /* The same, whatever comes before it: it stays in c->in. */
 void client_slurp(struct client *c);
 
+/* Send and read at the same time, as large echoes need it. */
+void
+client_exchange(struct client *c, const void *p, size_t n, struct answer *a);
+
 /* The value of a field (any case) in answer.head, or NULL; and how many. */
 const char *answer_field(const struct answer *a, const char *name);
 int answer_fields(const struct answer *a, const char *name);

@@ -34,6 +34,19 @@ soak(void)
 	return v && strcmp(v, "1") == 0;
 }
 
+bool
+sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+	return true;
+#endif
+#endif
+	return false;
+}
+
 TCase *
 harness_case(Suite *suite, const char *name)
 {
@@ -399,13 +412,17 @@ server_reload(struct server *s, const char *fmt, ...)
 
 /* ---- its end ---- */
 
-static void
-remove_folder(const char *dir)
+void
+shell(const struct server *s, const char *fmt, ...)
 {
-	char command[200];
+	char command[4000];
+	va_list ap;
+	int n = snprintf(command, sizeof(command), "cd '%s' && ", s->dir);
 
-	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
-	MUST(system(command) == 0, "%s", command);
+	va_start(ap, fmt);
+	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
+	va_end(ap);
+	MUST(system(command) == 0, "failed: %s", command);
 }
 
 void
@@ -431,7 +448,7 @@ server_done(struct server *s)
 	for (i = 0; i < SERVERS_MAX; i++)
 		if (servers[i] == s)
 			servers[i] = NULL;
-	remove_folder(s->dir);
+	shell(s, "rm -rf \"$PWD\"");
 }
 
 void

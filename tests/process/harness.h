@@ -119,6 +119,13 @@ char *read_file(const char *path, size_t *ret_n);
 void write_file(const char *path, const void *p, size_t n);
 int count_matches(const char *text, const char *pattern); /* lines */
 
+/* n bytes that differ from place to place; malloc'd. */
+char *some_bytes(size_t n);
+
+/* Run a shell command in the server's folder; it must exit with 0. */
+void shell(const struct server *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* /proc */
 int proc_children(pid_t pid, pid_t *pids);
 long proc_status(pid_t pid, const char *name); /* VmRSS ..., 0 if gone */
@@ -127,6 +134,7 @@ long proc_cpu_ms(pid_t pid);
 bool proc_gone(pid_t pid); /* or a zombie */
 
 bool soak(void); /* SOAK=1: the long form is asked for */
+bool sanitized(void); /* a KIND whose memory says nothing */
 
 /* A test case with patience. */
 TCase *harness_case(Suite *suite, const char *name);

@@ -78,6 +78,24 @@ free_port(void)
 	ck_abort_msg("no free port");
 }
 
+char *
+some_bytes(size_t n)
+{
+	char *p = malloc(n + 1);
+	uint32_t x = 2463534242;
+	size_t i;
+
+	MUST(p, "out of memory");
+	for (i = 0; i < n; i++) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		p[i] = (char)(x >> 8);
+	}
+	p[n] = '\0';
+	return p;
+}
+
 /* ---- /proc ---- */
 
 int

@@ -149,7 +149,7 @@ static const struct {
 	{"[log]\naccess-log-format = %(h)s %(nonsense", NULL},
 };
 
-START_TEST(value)
+START_TEST(one_value)
 {
 	char ini[400], *text;
 	int status;
@@ -330,7 +330,7 @@ config_suite(void)
 	tcase_add_test(tc, every_fault_is_reported);
 	tcase_add_test(tc, a_start_refuses_them_too);
 	tc = harness_case(suite, "values");
-	tcase_add_loop_test(tc, value, 0, N(values));
+	tcase_add_loop_test(tc, one_value, 0, N(values));
 	tcase_add_test(tc, lines_of_4000_bytes);
 	tcase_add_test(tc, order_of_sources);
 	tcase_add_test(tc, what_the_application_finds);
