@@ -104,6 +104,8 @@ create_thread(struct flusher *f)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	e = pthread_create(&f->thread, NULL, run, f);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!e)
+		pthread_setname_np(f->thread, "narwhal-flush");
 	errno = e;
 	return e ? -1 : 0;
 }
