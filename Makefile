@@ -79,7 +79,8 @@ $(OUT)/%.so: src/apps/%.c
 
 $(OBJ)/wsgi/%.o: src/wsgi/%.c
 	@mkdir -p $(@D)
-	$(COMPILE) $(PY_CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+	$(COMPILE) $(PY_CFLAGS) -DNW_PYTHON="\"$(PY) --executable)\"" \
+		-fPIC -fvisibility=hidden -c -o $@ $<
 
 $(OUT)/wsgi.so: $(WSGI)
 	@mkdir -p $(@D)
