@@ -164,7 +164,7 @@ insert(PyObject *path, Py_ssize_t at, const char *p, size_t n)
 	return r;
 }
 
-/* The folders of pythonpath, then the current one. */
+/* The folders of pythonpath (commas between them), then the current one. */
 static int
 extend_path(void)
 {
@@ -176,7 +176,7 @@ extend_path(void)
 	if (!path || !PyList_Check(path))
 		return -1;
 	while (p && *p) {
-		size_t n = strcspn(p, ", \t");
+		size_t n = strcspn(p, ",");
 
 		if (n && insert(path, at++, p, n) == -1)
 			return -1;
