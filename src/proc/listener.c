@@ -172,24 +172,36 @@ path_is_ours(const struct listener *l)
 		st.st_dev == l->inode_dev;
 }
 
+/*
+ * SO_REUSEPORT on both sockets makes the kernel accept an overlap, at bind()
+ * and again at listen(), and it may be switched on after the old one was
+ * bound.  It must not stay: it would let any process of the same user bind the
+ * address too and take a share of the connections, and an address in use
+ * would no longer be noticed.
+ */
 static int
-bind_and_listen(struct listener *l, const struct addr *a, int backlog, int mode)
+bind_and_listen(struct listener *l, const struct addr *a,
+	const struct listener_options *o)
 {
 	int fd, r = -1;
 
 	fd = make_socket(a);
 	if (fd == -1)
 		goto out;
+	if (o->overlap)
+		set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (is_unix(a))
-		r = bind_unix(fd, a, mode);
+		r = bind_unix(fd, a, o->unix_mode);
 	else
 		r = bind(fd, (const struct sockaddr *)&a->sa, a->len);
 	if (r == -1)
 		goto out;
 	note_inode(l);
-	r = listen(fd, backlog);
+	r = listen(fd, o->backlog);
 	if (r == -1)
 		goto out;
+	if (o->overlap)
+		set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0);
 	l->fd = fd;
 	fd = -1;
 out:
@@ -197,13 +209,21 @@ out:
 	return r;
 }
 
-static int
-bind_patiently(struct listener *l, const struct addr *a, int backlog, int mode,
-	int patience_ms)
+void
+listener_allow_overlap(struct listener *l, bool on)
 {
-	int64_t until = clock_ms() + patience_ms;
+	if (on)
+		l->reuse_port = get_option(l->fd, SOL_SOCKET, SO_REUSEPORT);
+	set_option(l->fd, SOL_SOCKET, SO_REUSEPORT, on || l->reuse_port == 1);
+}
 
-	while (bind_and_listen(l, a, backlog, mode) == -1) {
+static int
+bind_patiently(struct listener *l, const struct addr *a,
+	const struct listener_options *o)
+{
+	int64_t until = clock_ms() + o->patience_ms;
+
+	while (bind_and_listen(l, a, o) == -1) {
 		if (errno != EADDRINUSE || is_unix(a) || clock_ms() >= until)
 			return -1;
 		poll(NULL, 0, RETRY_MS);
@@ -221,55 +241,19 @@ start(struct listener *l, const struct addr *a)
 }
 
 int
-listener_open(struct listener *l, const struct addr *a, int backlog,
-	int unix_mode, int patience_ms, char *why)
+listener_open(struct listener *l, const struct addr *a,
+	const struct listener_options *o, char *why)
 {
 	start(l, a);
 	if (a->kind == ADDR_FD) {
 		if (adopt(l, a, why) == -1)
 			return -1;
-	} else if (bind_patiently(l, a, backlog, unix_mode, patience_ms) ==
-		-1) {
+	} else if (bind_patiently(l, a, o) == -1) {
 		snprintf(why, LISTENER_WHY_MAX, "%s", strerror(errno));
 		return -1;
 	}
 	set_text(l, a);
 	return 0;
-}
-
-/*
- * SO_REUSEPORT on both sockets makes the kernel accept an overlap, at bind()
- * and again at listen(), and it may be switched on after the old one was
- * bound.  It must not stay: it would let any process of the same user bind the
- * address too and take a share of the connections, and an address in use
- * would no longer be noticed.
- */
-int
-listener_open_beside(struct listener *l, const struct addr *a, int backlog,
-	struct listener *old, char *why)
-{
-	int fd, r = -1;
-
-	start(l, a);
-	set_option(old->fd, SOL_SOCKET, SO_REUSEPORT, 1);
-	fd = make_socket(a);
-	if (fd == -1)
-		goto out;
-	set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-	if (bind(fd, (const struct sockaddr *)&a->sa, a->len) == -1 ||
-		listen(fd, backlog) == -1)
-		goto out;
-	set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0);
-	l->fd = fd;
-	fd = -1;
-	set_text(l, a);
-	r = 0;
-out:
-	if (r == -1)
-		snprintf(why, LISTENER_WHY_MAX, "%s", strerror(errno));
-	set_option(old->fd, SOL_SOCKET, SO_REUSEPORT, 0);
-	fd_close(&fd);
-	return r;
 }
 
 void
@@ -327,16 +311,6 @@ listener_close(struct listener *l, bool unlink_path)
 	fd_close(&l->fd);
 }
 
-bool
-listener_serves(const struct listener *l, const struct addr *a)
-{
-	if (l->addr.kind == ADDR_FD || a->kind == ADDR_FD)
-		return l->addr.kind == a->kind && l->addr.fd == a->fd;
-	if (is_unix(a) && !path_is_ours(l))
-		return false;
-	return addr_eq(&l->addr, a);
-}
-
 /* What it is bound to; the port may have been 0 in the configuration. */
 static struct addr
 bound_to(const struct listener *l)
@@ -349,6 +323,21 @@ bound_to(const struct listener *l)
 	if (a.sa.ss_family != AF_UNIX)
 		a.kind = ADDR_TCP;
 	return a;
+}
+
+bool
+listener_serves(const struct listener *l, const struct addr *a)
+{
+	struct addr b;
+
+	if (l->addr.kind == ADDR_FD || a->kind == ADDR_FD)
+		return l->addr.kind == a->kind && l->addr.fd == a->fd;
+	if (is_unix(a) && !path_is_ours(l))
+		return false;
+	if (addr_eq(&l->addr, a))
+		return true;
+	b = bound_to(l);
+	return !is_unix(a) && addr_eq(&b, a);
 }
 
 bool
@@ -379,6 +368,6 @@ listener_is_within(const struct listener *l, const struct addr *a)
 {
 	struct addr b = bound_to(l);
 
-	return listener_overlaps(l, a) && b.sa.ss_family == a->sa.ss_family &&
-		(addr_eq(&b, a) || is_any(a));
+	return listener_overlaps(l, a) && is_any(a) &&
+		b.sa.ss_family == a->sa.ss_family;
 }

@@ -16,27 +16,33 @@ struct listener {
 	char text[160]; /* as bound, with the real port; for log lines */
 	int fd;
 	bool inherited; /* came as fd:N or LISTEN_FDS: others hold it too */
+	int reuse_port; /* SO_REUSEPORT before listener_allow_overlap() */
 	dev_t inode_dev; /* of a unix socket's path we made, else 0 */
 	ino_t inode;
+};
+
+struct listener_options {
+	int backlog;
+	int unix_mode;
+	int patience_ms; /* how long to try a TCP address in use again */
+	bool overlap; /* see listener_allow_overlap() */
 };
 
 /*
  * Bind and listen (or adopt fd:N, checking that it is a listening stream
  * socket): close-on-exec, non-blocking, SO_REUSEADDR, IPV6_V6ONLY,
  * TCP_NODELAY (accepted sockets inherit it), mode on a unix path.  A unix path
- * where nobody listens any more is replaced, a live one is EADDRINUSE.  A TCP
- * address in use is tried again for patience_ms.  Returns -1 with errno and a
- * reason in why[LISTENER_WHY_MAX].
+ * where nobody listens any more is replaced, a live one is EADDRINUSE.
+ * Returns -1 with errno and a reason in why[LISTENER_WHY_MAX].
  */
-int listener_open(struct listener *l, const struct addr *a, int backlog,
-	int unix_mode, int patience_ms, char *why);
+int listener_open(struct listener *l, const struct addr *a,
+	const struct listener_options *o, char *why);
 
 /*
- * The same for an address that overlaps one that `old` serves, 0.0.0.0:80
- * beside 127.0.0.1:80.
+ * While this is on, an address that overlaps l's can be opened with the option
+ * of that name: 0.0.0.0:80 beside 127.0.0.1:80.
  */
-int listener_open_beside(struct listener *l, const struct addr *a, int backlog,
-	struct listener *old, char *why);
+void listener_allow_overlap(struct listener *l, bool on);
 
 /* Change an open one; inherited ones are left alone. */
 void listener_set_backlog(struct listener *l, int backlog);

@@ -1,0 +1,28 @@
+/*
+ * state.h -- what the master knows; shared by the files of this folder.
+ */
+#ifndef MASTER_STATE_H
+#define MASTER_STATE_H
+
+#include "master/generation.h"
+#include "master/pool.h"
+#include "proc/board.h"
+
+struct master {
+	const struct conf_args *args; /* read again at every reload */
+	struct pool pool;
+	struct board board; /* a slot for each of the pool's */
+	struct generation *current; /* serves */
+	struct generation *trial; /* of a reload, or NULL */
+	struct generation *old; /* still have workers, newest first */
+	uint64_t last_number; /* of the generation made last */
+	bool handing_over; /* committed, but older workers may still accept */
+};
+
+/* The generation of that number, or NULL. */
+struct generation *master_generation(struct master *m, uint64_t number);
+
+/* Say to the worker what its retirement is about: retire or drain. */
+void master_tell_retire(struct master *m, int slot);
+
+#endif
