@@ -25,14 +25,16 @@ enum fate {
 /*
  * May the response that is about to be committed promise to keep the
  * connection?  Asked as late as possible: the order to retire may have come
- * while the application worked.
+ * while the application worked.  A client that was not told to send its body
+ * may do so after a final response, or not (RFC 9110 10.1.1): nobody could
+ * tell where its next request begins.
  */
 static bool
 may_keep(void *arg)
 {
 	struct serve *s = arg;
 
-	return !s->retiring && !serve_is_worn_out(s) &&
+	return !s->retiring && !s->request.expects && !serve_is_worn_out(s) &&
 		!atomic_load(&s->board->leaving);
 }
 

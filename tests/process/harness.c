@@ -157,8 +157,8 @@ server_arg(struct server *s, const char *arg)
 void
 server_trace(struct server *s, const char *calls)
 {
-	const char *argv[] = {"strace", "-D", "-f", "-qq", "-s", "0", "-e",
-		calls, "-o", strdup(server_path(s, "trace"))};
+	const char *argv[] = {"strace", "-D", "-f", "-qq", "-s", "8", "-xx",
+		"-e", calls, "-o", strdup(server_path(s, "trace"))};
 
 	memcpy(s->prefix, argv, sizeof(argv));
 	s->nprefix = sizeof(argv) / sizeof(argv[0]);

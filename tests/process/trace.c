@@ -1,9 +1,8 @@
 /*
  * trace.c -- read strace's file: one call a line, `PID name(FD, ...) = N`.
  *
- * A call that another thread interrupts takes two lines; the calls traced
- * here are of the worker's main thread, and the one thread beside it writes
- * only.
+ * A call during which another process did something takes two lines, of which
+ * the first ends in `<unfinished ...>`; they are put together again.
  */
 #include "process/trace.h"
 
@@ -12,6 +11,7 @@
 #include <string.h>
 
 #define FDS_MAX 1024
+#define LINE_MAX_LEN 16384
 
 static const char *const readers[] = {"read", "readv", "recvfrom", "recvmsg"};
 static const char *const writers[] = {
@@ -39,7 +39,7 @@ asked(const char *line)
 	}
 	if (n > 0)
 		return n;
-	p = strstr(line, "\"\"...");
+	p = strrchr(line, '"'); /* in hex: no quote but its own */
 	p = p ? strchr(p, ',') : NULL;
 	return p ? strtoul(p + 1, NULL, 10) : 0;
 }
@@ -76,16 +76,62 @@ count_line(struct trace *t, const char *line, bool *accepted)
 		t->writes++;
 }
 
+/* The beginning of a call, kept by process until the rest of it comes. */
+struct halves {
+	int n;
+	struct {
+		int pid;
+		char begin[LINE_MAX_LEN];
+	} of[8];
+};
+
+static char *
+half_of(struct halves *h, int pid)
+{
+	int i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->of[i].pid == pid)
+			return h->of[i].begin;
+	MUST(h->n < 8, "more processes than expected");
+	h->of[h->n].pid = pid;
+	return h->of[h->n++].begin;
+}
+
+/* false: the line is only a first half. */
+static bool
+make_whole(struct halves *h, char *line, size_t max)
+{
+	char *cut = strstr(line, "<unfinished ...>");
+	char *rest = strstr(line, " resumed>");
+	char *half = half_of(h, atoi(line));
+	char whole[LINE_MAX_LEN];
+
+	if (cut) {
+		*cut = '\0';
+		snprintf(half, sizeof(h->of[0].begin), "%s", line);
+		return false;
+	}
+	if (rest) {
+		snprintf(whole, sizeof(whole), "%s%s", half,
+			rest + strlen(" resumed>"));
+		snprintf(line, max, "%s", whole);
+	}
+	return true;
+}
+
 void
 trace_read(const struct server *s, struct trace *t)
 {
 	bool accepted[FDS_MAX] = {false};
-	char line[8192];
+	struct halves halves = {0};
+	char line[LINE_MAX_LEN];
 	FILE *f = fopen(server_path(s, "trace"), "re");
 
 	MUST(f, "strace wrote nothing");
 	memset(t, 0, sizeof(*t));
 	while (fgets(line, sizeof(line), f))
-		count_line(t, line, accepted);
+		if (make_whole(&halves, line, sizeof(line)))
+			count_line(t, line, accepted);
 	fclose(f);
 }
