@@ -222,11 +222,14 @@ accept_each(struct worker *w)
 
 /*
  * Take no new connections but those in the queues of `drain`, answer each
- * parked one once more, then leave.
+ * parked one once more, then leave.  The master learns that nothing new is
+ * accepted: it may be waiting for that, or have to start another in time.
  */
 static void
 retire(struct worker *w, uint64_t drain)
 {
+	const struct leash_message m = {
+		.word = LEASH_RETIRING, .error_fd = -1, .access_fd = -1};
 	int i;
 
 	w->draining |= drain;
@@ -239,20 +242,15 @@ retire(struct worker *w, uint64_t drain)
 		if (!(w->draining & (UINT64_C(1) << i)))
 			close_listener(w, i);
 	}
+	leash_send(w->setup->leash, &m);
 	park_hurry(&w->park, clock_us());
 }
 
-/* Of its own accord: the master learns it, to start another in time. */
 static void
 retire_oneself(struct worker *w)
 {
-	const struct leash_message m = {
-		.word = LEASH_RETIRING, .error_fd = -1, .access_fd = -1};
-
-	if (w->serve.retiring)
-		return;
-	leash_send(w->setup->leash, &m);
-	retire(w, 0);
+	if (!w->serve.retiring)
+		retire(w, 0);
 }
 
 /*
