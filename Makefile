@@ -117,7 +117,7 @@ $(OBJ)/tests/%.o: tests/%.c
 $(OBJ)/tests/unit/main.o: $(OBJ)/tests/unit/suites.h
 $(OBJ)/tests/process/main.o: $(OBJ)/tests/process/suites.h
 
-$(OUT)/tests/unit: $(TEST_SRC:%.c=$(OBJ)/%.o) $(LIB)
+$(OUT)/tests/unit: $(TEST_SRC:%.c=$(OBJ)/%.o) $(LIB) | $(TEST_APPS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -rdynamic -o $@ $^ \
 		$$(pkg-config --libs check) $(LIBS)
@@ -136,8 +136,8 @@ $(OUT)/tests/%.so: tests/apps/%.c
 $(OUT)/tests/man-example.so: man/narwhal-app.3 scripts/man-example
 	@mkdir -p $(@D) $(OBJ)/tests
 	scripts/man-example $< >$(OBJ)/tests/man-example.c
-	$(COMPILE) -fPIC -shared -fvisibility=hidden -o $@ \
-		$(OBJ)/tests/man-example.c
+	$(COMPILE) -MF $(OBJ)/tests/man-example.d -fPIC -shared \
+		-fvisibility=hidden -o $@ $(OBJ)/tests/man-example.c
 
 $(OUT)/tests/%: tests/tools/%.c
 	@mkdir -p $(@D) $(OBJ)/tests/tools

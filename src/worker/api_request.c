@@ -60,20 +60,13 @@ scheme(nw_request *r)
 	return call_to_nw(a ? a->scheme : NO_STR);
 }
 
-/* The authority of an absolute form replaces Host (RFC 9112 3.2.2). */
-static const struct str *
-find_host(const struct request *r)
-{
-	if (r->target.form == TARGET_ABSOLUTE)
-		return &r->target.authority;
-	return head_get(&r->head, STR("host"));
-}
-
+/* request.c has put the authority of an absolute form there. */
 static nw_str
 host(nw_request *r)
 {
 	struct api *a = call_in_hand(r, "nw_host");
-	const struct str *s = a ? find_host(a->request) : NULL;
+	const struct str *s =
+		a ? head_get(&a->request->head, STR("host")) : NULL;
 
 	return call_to_nw(s ? *s : NO_STR);
 }
@@ -121,28 +114,13 @@ convert(struct api *a, const struct head *h)
 	return f;
 }
 
-static nw_field *
-convert_head(struct api *a)
-{
-	const struct request *r = a->request;
-	nw_field *f = convert(a, &r->head);
-	size_t i;
-
-	if (f == NULL || r->target.form != TARGET_ABSOLUTE)
-		return f;
-	for (i = 0; i < r->head.nfields; i++)
-		if (str_eq_nocase(r->head.fields[i].name, STR("host")))
-			f[i].value = call_to_nw(r->target.authority);
-	return f;
-}
-
 static const nw_field *
 fields(nw_request *r, size_t *ret_n)
 {
 	struct api *a = call_in_hand(r, "nw_fields");
 
 	if (a && a->fields == NULL && a->request->head.nfields)
-		a->fields = convert_head(a);
+		a->fields = convert(a, &a->request->head);
 	if (ret_n)
 		*ret_n = a && a->fields ? a->request->head.nfields : 0;
 	return a ? a->fields : NULL;
@@ -152,12 +130,9 @@ static int
 field(nw_request *r, nw_str name, nw_str *ret_value)
 {
 	struct api *a = call_in_hand(r, "nw_field_get");
-	const struct str *s = NULL;
+	const struct str *s =
+		a ? head_get(&a->request->head, call_from_nw(name)) : NULL;
 
-	if (a && str_eq_nocase(call_from_nw(name), STR("host")))
-		s = find_host(a->request);
-	else if (a)
-		s = head_get(&a->request->head, call_from_nw(name));
 	if (ret_value)
 		*ret_value = call_to_nw(s ? *s : NO_STR);
 	return s != NULL;
