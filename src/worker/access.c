@@ -134,16 +134,15 @@ access_check(const char *format)
 {
 	static char why[64];
 	struct access_atom atom;
-	const char *end;
-	int r;
+	int r, len = 2;
 
 	while ((r = next_atom(&format, &atom)) == 1)
 		;
 	if (r == 0)
 		return NULL;
-	end = strchr(format, ')');
-	snprintf(why, sizeof(why), "unknown atom '%.*s'",
-		end ? (int)(end - format) + 2 : 2, format);
+	if (format[1] == '(')
+		len = (int)strcspn(format, ")") + 2;
+	snprintf(why, sizeof(why), "unknown atom '%.*s'", len, format);
 	return why;
 }
 
