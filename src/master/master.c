@@ -62,6 +62,8 @@ heed_ready(struct master *m, int slot)
 	bool was_first = !m->pool.first_ready;
 	int64_t now = clock_us();
 
+	if (s->ready_at != 0)
+		return;
 	pool_ready(&m->pool, slot, now);
 	log_info("worker %d (slot %d, generation %" PRIu64
 		 ") is ready after %.2f s",
@@ -318,6 +320,18 @@ kill_worker(struct master *m, int slot, int64_t now)
 	pool_killed(&m->pool, slot);
 }
 
+/* One that boots and is not wanted any more, or all of them at a quick stop. */
+static void
+quit_worker(struct master *m, int slot, int64_t now)
+{
+	if (!m->pool.quick && !board_forbid(&m->board.slots[slot])) {
+		heed_ready(m, slot);
+		return;
+	}
+	kill(m->pool.slots[slot].pid, SIGQUIT);
+	pool_quit(&m->pool, slot, now);
+}
+
 static void
 perform(struct master *m, const struct pool_action *a)
 {
@@ -332,8 +346,7 @@ perform(struct master *m, const struct pool_action *a)
 		pool_retired(&m->pool, a->slot, now);
 		break;
 	case POOL_QUIT:
-		kill(m->pool.slots[a->slot].pid, SIGQUIT);
-		pool_quit(&m->pool, a->slot, now);
+		quit_worker(m, a->slot, now);
 		break;
 	case POOL_ABORT:
 		abort_worker(m, a, now);

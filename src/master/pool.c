@@ -70,6 +70,16 @@ pool_find(const struct pool *p, pid_t pid)
 	return -1;
 }
 
+int
+pool_find_trial(const struct pool *p)
+{
+	for (int i = 0; i < POOL_SLOTS_MAX; i++)
+		if (p->slots[i].state != POOL_EMPTY && p->trial != 0 &&
+			p->slots[i].generation == p->trial)
+			return i;
+	return -1;
+}
+
 static int
 find_empty(const struct pool *p)
 {

@@ -139,6 +139,7 @@ void pool_stop_quick(struct pool *p);
 void pool_forget(struct pool *p);
 
 int pool_find(const struct pool *p, pid_t pid); /* slot, or -1 */
+int pool_find_trial(const struct pool *p); /* slot of its worker, or -1 */
 
 /* Workers in that state that count, of a generation. */
 int

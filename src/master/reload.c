@@ -56,51 +56,6 @@ drop_trial(struct master *m)
 	pool_cancel(&m->pool);
 }
 
-void
-reload_cancel(struct master *m, const char *why)
-{
-	if (m->trial == NULL)
-		return;
-	log_warning("reload: generation %" PRIu64 " is dropped: %s",
-		m->trial->number, why);
-	drop_trial(m);
-}
-
-static void
-put_on_trial(struct master *m, struct generation *g)
-{
-	m->trial = g;
-	pool_begin_trial(&m->pool, g->number);
-	log_info("reload: generation %" PRIu64 " is on trial", g->number);
-}
-
-void
-reload_begin(struct master *m)
-{
-	struct generation *g;
-	struct buf errors, notes;
-
-	buf_init(&errors);
-	buf_init(&notes);
-	reload_cancel(m, "another SIGHUP has come");
-	log_info("reload: started");
-	notify_reloading();
-	g = generation_load(m->args, ++m->last_number, &errors, &notes);
-	log_lines(&notes, log_info);
-	if (g == NULL) {
-		log_lines(&errors, log_error);
-		refuse(m, "the configuration has faults");
-	} else if (generation_open(g, m->current, 0, &errors) == -1) {
-		log_lines(&errors, log_error);
-		refuse(m, "what is new could not be opened");
-		generation_free(g);
-	} else {
-		put_on_trial(m, g);
-	}
-	buf_done(&errors);
-	buf_done(&notes);
-}
-
 /* A count set by TTIN and TTOU outlives a reload that says nothing new. */
 static int
 wanted_after(const struct master *m)
@@ -152,6 +107,70 @@ commit(struct master *m)
 	m->handing_over = true;
 	log_info("reload: generation %" PRIu64 " takes over with %d workers",
 		to->number, m->pool.wanted);
+}
+
+/*
+ * Has the worker on trial begun to serve, although we have not heard of it
+ * yet?  If not, it never will.
+ */
+static bool
+has_begun(struct master *m)
+{
+	int slot = pool_find_trial(&m->pool);
+
+	if (slot == -1 || board_forbid(&m->board.slots[slot]))
+		return false;
+	pool_ready(&m->pool, slot, clock_us());
+	return m->pool.trial_state == POOL_TRIAL_READY;
+}
+
+void
+reload_cancel(struct master *m, const char *why)
+{
+	if (m->trial == NULL)
+		return;
+	if (has_begun(m)) {
+		commit(m);
+		return;
+	}
+	log_warning("reload: generation %" PRIu64 " is dropped: %s",
+		m->trial->number, why);
+	drop_trial(m);
+}
+
+static void
+put_on_trial(struct master *m, struct generation *g)
+{
+	m->trial = g;
+	pool_begin_trial(&m->pool, g->number);
+	log_info("reload: generation %" PRIu64 " is on trial", g->number);
+}
+
+void
+reload_begin(struct master *m)
+{
+	struct generation *g;
+	struct buf errors, notes;
+
+	buf_init(&errors);
+	buf_init(&notes);
+	reload_cancel(m, "another SIGHUP has come");
+	log_info("reload: started");
+	notify_reloading();
+	g = generation_load(m->args, ++m->last_number, &errors, &notes);
+	log_lines(&notes, log_info);
+	if (g == NULL) {
+		log_lines(&errors, log_error);
+		refuse(m, "the configuration has faults");
+	} else if (generation_open(g, m->current, 0, &errors) == -1) {
+		log_lines(&errors, log_error);
+		refuse(m, "what is new could not be opened");
+		generation_free(g);
+	} else {
+		put_on_trial(m, g);
+	}
+	buf_done(&errors);
+	buf_done(&notes);
 }
 
 static bool

@@ -43,6 +43,27 @@ board_clear(struct board *b, int i)
 	memset(&b->slots[i], 0, sizeof(b->slots[i]));
 }
 
+static bool
+leave_booting(struct board_slot *s, int state)
+{
+	int booting = BOARD_BOOTING;
+
+	return atomic_compare_exchange_strong(&s->state, &booting, state) ||
+		booting == state;
+}
+
+bool
+board_begin(struct board_slot *s)
+{
+	return leave_booting(s, BOARD_IDLE);
+}
+
+bool
+board_forbid(struct board_slot *s)
+{
+	return leave_booting(s, BOARD_FORBIDDEN);
+}
+
 static void
 copy_text(char *to, size_t max, struct str s)
 {

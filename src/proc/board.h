@@ -18,7 +18,8 @@ enum board_state {
 	BOARD_BOOTING,
 	BOARD_IDLE,
 	BOARD_BUSY,
-	BOARD_RETIRING
+	BOARD_RETIRING,
+	BOARD_FORBIDDEN /* was still booting when it was no longer wanted */
 };
 
 #define BOARD_METHOD_MAX 24
@@ -66,6 +67,14 @@ void board_close(struct board *b);
 
 /* The master, before it forks into slot i. */
 void board_clear(struct board *b, int i);
+
+/*
+ * A worker that booted asks whether it may begin to serve; the master forbids
+ * it before it kills one that boots.  One of them comes first: a worker that
+ * has begun is never killed for not having, with a request in its hands.
+ */
+bool board_begin(struct board_slot *s);
+bool board_forbid(struct board_slot *s); /* false: it has begun */
 
 /* The worker: the request in hand; method.p == NULL: none any more. */
 void board_set_request(struct board_slot *s, struct str method,

@@ -500,7 +500,9 @@ say_ready(const struct worker *w)
 	const struct leash_message m = {
 		.word = LEASH_READY, .error_fd = -1, .access_fd = -1};
 
-	atomic_store(&w->setup->board->state, BOARD_IDLE);
+	/* What this generation was for may be over meanwhile. */
+	if (!board_begin(w->setup->board))
+		exit(WORKER_LEFT);
 	leash_send(w->setup->leash, &m);
 }
 
