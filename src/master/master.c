@@ -286,6 +286,8 @@ master_tell_retire(struct master *m, int slot)
 	const struct generation *g = master_generation(m, s->generation);
 	struct leash_message msg = {.error_fd = -1, .access_fd = -1};
 
+	/* It may be busy: the response it is making can still say close. */
+	atomic_store(&m->board.slots[slot].leaving, 1);
 	msg.mask = m->pool.stopping ? generation_all(g) : g->removed;
 	msg.word = msg.mask != 0 ? LEASH_DRAIN : LEASH_RETIRE;
 	/* A worker that lost its leash, or does not read it, hears TERM. */
