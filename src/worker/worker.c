@@ -430,11 +430,30 @@ take_listeners(struct worker *w)
 	return epoll_ctl(w->park.epoll_fd, EPOLL_CTL_ADD, w->setup->leash, &e);
 }
 
+/* The peers of forwarded-allow-ips, which were judged at load. */
+static int
+read_trusted(struct worker *w, struct allow *ret_trusted)
+{
+	const struct conf_list *l = &w->setup->conf->forwarded_allow_ips;
+	struct allow_entry *v = arena_alloc(&w->values, l->n * sizeof(*v));
+	const char *why;
+
+	if (!v)
+		return -1;
+	for (size_t i = 0; i < l->n; i++)
+		if (allow_read(str_of(l->v[i]), &v[i], &why) == -1) {
+			errno = EINVAL;
+			return -1;
+		}
+	*ret_trusted = (struct allow){v, l->n};
+	return 0;
+}
+
 static int
 prepare(struct worker *w)
 {
 	const struct conf *c = w->setup->conf;
-	const struct serve_settings settings = {
+	struct serve_settings settings = {
 		.request =
 			{
 				.head =
@@ -463,6 +482,7 @@ prepare(struct worker *w)
 	w->lookups =
 		(struct api_settings){find_setting, find_option, option_at, w};
 	if (arena_init(&w->values, 4096) == -1 ||
+		read_trusted(w, &settings.trusted) == -1 ||
 		park_init(&w->park, c->worker_connections,
 			settings.keepalive_us,
 			c->header_timeout_ms * 1000) == -1 ||
