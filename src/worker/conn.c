@@ -48,14 +48,33 @@ peer_set(struct conn_peer *p)
 	}
 }
 
+/* Is it the address that c->peer has been written out for already? */
+static bool
+is_same_host(const struct conn *c, const struct sockaddr_storage *sa)
+{
+	const struct sockaddr_in *a = (const void *)&c->peer.sa;
+	const struct sockaddr_in *b = (const void *)sa;
+
+	return c->peer.len > 0 && sa->ss_family == AF_INET &&
+		c->peer.sa.ss_family == AF_INET &&
+		a->sin_addr.s_addr == b->sin_addr.s_addr;
+}
+
 void
 conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
 	socklen_t len)
 {
 	c->fd = fd;
-	c->peer.sa = *sa;
-	c->peer.len = len;
-	peer_set(&c->peer);
+	/* Mostly it is the proxy again, and inet_ntop() is slow. */
+	if (is_same_host(c, sa)) {
+		c->peer.port =
+			ntohs(((const struct sockaddr_in *)sa)->sin_port);
+		c->peer.sa = *sa;
+	} else {
+		c->peer.sa = *sa;
+		c->peer.len = len;
+		peer_set(&c->peer);
+	}
 	if (sa->ss_family == AF_UNIX)
 		c->peer.addr[0] = '\0'; /* the path is the server's, not his */
 	c->local.len = 0;
