@@ -78,6 +78,7 @@ conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
 	if (sa->ss_family == AF_UNIX)
 		c->peer.addr[0] = '\0'; /* the path is the server's, not his */
 	c->local.len = 0;
+	c->bound = NULL;
 	conn_reset(c);
 }
 
@@ -89,17 +90,23 @@ conn_reset(struct conn *c)
 	c->app_running = false;
 }
 
+void
+conn_read_local(int fd, struct conn_peer *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->len = sizeof(ret->sa);
+	if (getsockname(fd, (struct sockaddr *)&ret->sa, &ret->len) == -1)
+		ret->len = 0;
+	peer_set(ret);
+}
+
 const struct conn_peer *
 conn_local(struct conn *c)
 {
-	if (c->local.len == 0) {
-		memset(&c->local, 0, sizeof(c->local));
-		c->local.len = sizeof(c->local.sa);
-		if (getsockname(c->fd, (struct sockaddr *)&c->local.sa,
-			    &c->local.len) == -1)
-			c->local.len = 0;
-		peer_set(&c->local);
-	}
+	if (c->bound)
+		return c->bound;
+	if (c->local.len == 0)
+		conn_read_local(c->fd, &c->local);
 	return &c->local;
 }
 

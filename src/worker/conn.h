@@ -39,7 +39,8 @@ struct conn_peer {
 struct conn {
 	int fd; /* -1: none in hand */
 	struct conn_peer peer;
-	struct conn_peer local; /* filled when first asked for */
+	struct conn_peer local; /* filled when first asked for, unless */
+	const struct conn_peer *bound; /* the listener tells; NULL: no */
 	const struct conn_limits *limits;
 	const struct conn_hooks *hooks;
 	struct flusher *flusher;
@@ -67,7 +68,10 @@ void conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
 	socklen_t len);
 void conn_reset(struct conn *c);
 
-/* The local address, asked from the kernel once per connection. */
+/* The address a socket is bound to; len 0 if it has none. */
+void conn_read_local(int fd, struct conn_peer *ret);
+
+/* The local address: the listener's, or asked from the kernel. */
 const struct conn_peer *conn_local(struct conn *c);
 
 /* The application's clock: starts with the request, ends with it. */

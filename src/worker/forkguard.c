@@ -14,7 +14,6 @@
 
 #include "proc/signals.h"
 
-static pid_t worker; /* 0: no guard */
 static bool is_child;
 static void (*forget)(void *);
 static void *forget_arg;
@@ -34,7 +33,6 @@ forkguard_init(void (*f)(void *), void *arg)
 	static bool installed;
 	int r;
 
-	worker = getpid();
 	forget = f;
 	forget_arg = arg;
 	if (installed)
@@ -57,6 +55,6 @@ forkguard_is_child(void)
 void
 forkguard_end_child(int status)
 {
-	if (worker != 0 && getpid() != worker)
+	if (is_child)
 		_exit(status);
 }

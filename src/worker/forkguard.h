@@ -20,10 +20,7 @@ void forkguard_init(void (*forget)(void *arg), void *arg);
 /* Is this a process that fork(2) made from the worker?  Costs nothing. */
 bool forkguard_is_child(void);
 
-/*
- * End this process unless it is the worker.  Asks the kernel who we are, so it
- * finds children that clone(2) or _Fork(3) made as well.
- */
+/* End this process if it is such a child. */
 void forkguard_end_child(int status);
 
 #endif

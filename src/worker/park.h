@@ -46,6 +46,7 @@ struct park_slot {
 	int64_t deadline; /* us */
 	struct park_head *head; /* PARK_HEAD only */
 	int unsent; /* PARK_LINGER: bytes not acknowledged when last looked */
+	int listener; /* for its owner: which one it came from */
 	socklen_t peer_len;
 	union {
 		sa_family_t family;

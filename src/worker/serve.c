@@ -272,7 +272,9 @@ need_slot(struct serve *s)
 	if (s->slot == -1)
 		s->slot = park_add(s->park, s->conn.fd, &s->conn.peer.sa,
 			s->conn.peer.len);
-	if (s->slot == -1) {
+	if (s->slot != -1) {
+		s->park->slots[s->slot].listener = s->listener;
+	} else {
 		shutdown(s->conn.fd, SHUT_RDWR);
 		fd_close(&s->conn.fd);
 	}
@@ -360,19 +362,22 @@ go_on(struct serve *s)
 }
 
 static void
-take_in_hand(struct serve *s, int slot, int fd,
+take_in_hand(struct serve *s, int slot, int listener, int fd,
 	const struct sockaddr_storage *peer, socklen_t len)
 {
 	s->slot = slot;
+	s->listener = listener;
 	conn_take(&s->conn, fd, peer, len);
+	if (s->bound[listener].len > 0)
+		s->conn.bound = &s->bound[listener];
 	request_reset(&s->request);
 }
 
 bool
-serve_new(struct serve *s, int fd, const struct sockaddr_storage *peer,
-	socklen_t len)
+serve_new(struct serve *s, int listener, int fd,
+	const struct sockaddr_storage *peer, socklen_t len)
 {
-	take_in_hand(s, -1, fd, peer, len);
+	take_in_hand(s, -1, listener, fd, peer, len);
 	lay_aside(s, go_on(s));
 	return s->slot != -1;
 }
@@ -384,7 +389,7 @@ take_parked(struct serve *s, int slot)
 	struct sockaddr_storage peer;
 
 	memcpy(&peer, &p->peer, sizeof(p->peer));
-	take_in_hand(s, slot, p->fd, &peer, p->peer_len);
+	take_in_hand(s, slot, p->listener, p->fd, &peer, p->peer_len);
 	if (p->state == PARK_HEAD)
 		request_resume(&s->request, p->head->p, p->head->len,
 			&p->head->strict);

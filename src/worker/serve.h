@@ -42,7 +42,9 @@ struct serve {
 	struct access_log access;
 	struct park *park;
 	struct board_slot *board;
+	const struct conn_peer *bound; /* of each listener; len 0: a wildcard */
 	int slot; /* where the connection in hand is parked, -1: nowhere yet */
+	int listener; /* which one it came from */
 	uint64_t served;
 	bool retiring; /* every response says close */
 };
@@ -57,8 +59,8 @@ void serve_done(struct serve *s);
 int serve_open_app(struct serve *s, const char *spec);
 
 /* A connection was accepted.  Returns true if it ended up parked. */
-bool serve_new(struct serve *s, int fd, const struct sockaddr_storage *peer,
-	socklen_t len);
+bool serve_new(struct serve *s, int listener, int fd,
+	const struct sockaddr_storage *peer, socklen_t len);
 
 /* A parked connection can be read. */
 void serve_ready(struct serve *s, int slot);

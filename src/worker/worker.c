@@ -40,6 +40,7 @@ struct worker {
 	struct api_settings lookups;
 	struct arena values; /* what apps asked of the settings */
 	int listener_fds[LEASH_LISTENERS_MAX]; /* -1: not ours any more */
+	struct conn_peer bound[LEASH_LISTENERS_MAX]; /* their addresses */
 	int nlisteners;
 	bool listening; /* the listeners are in the epoll set */
 	bool short_of_fds; /* said so in the log */
@@ -194,7 +195,7 @@ accept_one(struct worker *w, int i)
 		return -1;
 	}
 	w->short_of_fds = false;
-	if (serve_new(&w->serve, fd, &peer, len))
+	if (serve_new(&w->serve, i, fd, &peer, len))
 		step_back(w, i);
 	return 1;
 }
@@ -416,6 +417,21 @@ max_requests(const struct conf *c)
 	return c->max_requests + r % (c->max_requests_jitter + 1);
 }
 
+/* Nothing to tell of a wildcard: each connection has an address of its own. */
+static void
+read_bound(struct conn_peer *p, int fd)
+{
+	const struct sockaddr_in *v4 = (const void *)&p->sa;
+	const struct sockaddr_in6 *v6 = (const void *)&p->sa;
+
+	conn_read_local(fd, p);
+	if ((p->sa.ss_family == AF_INET &&
+		    v4->sin_addr.s_addr == htonl(INADDR_ANY)) ||
+		(p->sa.ss_family == AF_INET6 &&
+			IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)))
+		p->len = 0;
+}
+
 static int
 take_listeners(struct worker *w)
 {
@@ -423,8 +439,11 @@ take_listeners(struct worker *w)
 	int i;
 
 	w->nlisteners = (int)w->setup->nlisteners;
-	for (i = 0; i < w->nlisteners; i++)
+	for (i = 0; i < w->nlisteners; i++) {
 		w->listener_fds[i] = w->setup->listeners[i].fd;
+		read_bound(&w->bound[i], w->listener_fds[i]);
+	}
+	w->serve.bound = w->bound;
 	if (w->setup->leash == -1)
 		return 0;
 	return epoll_ctl(w->park.epoll_fd, EPOLL_CTL_ADD, w->setup->leash, &e);
