@@ -133,14 +133,14 @@ set_level(struct conf *c, const struct key *k, struct str text,
 char *
 key_path(struct arena *a, const char *base, struct str path)
 {
-	while (path.len > 2 && path.p[0] == '.' && path.p[1] == '/')
-		path.p += 2, path.len -= 2;
-	if (path.len && path.p[0] == '/')
+	while (str_starts(path, STR("./")))
+		path = str_skip(path, 2);
+	if (str_starts(path, STR("/")))
 		return (char *)arena_dup(a, path).p;
+	if (!path.len || str_eq(path, STR(".")))
+		return arena_strdup(a, base);
 	if (!strcmp(base, "/"))
 		base = "";
-	if (str_eq(path, STR(".")) && *base)
-		return arena_strdup(a, base);
 	return arena_printf(a, "%s/%.*s", base, STR_ARG(path));
 }
 

@@ -3,10 +3,10 @@
  */
 #include <check.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -101,6 +101,7 @@ START_TEST(poisoned)
 {
 	char *volatile p = arena_alloc(&a, 16);
 
+	close(2); /* what it has to say is expected */
 	if (_i)
 		arena_reset(&a);
 	p[_i ? 0 : 16] = 1;

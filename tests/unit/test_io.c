@@ -58,7 +58,8 @@ START_TEST(interrupted_reads_start_again)
 	struct iovec iov = {&c, 1};
 
 	ck_assert_int_eq(
-		pthread_create(&other, NULL, interrupt_then_write, "x"), 0);
+		pthread_create(&other, NULL, interrupt_then_write, (void *)"x"),
+		0);
 	if (_i == 0)
 		ck_assert_int_eq(io_read(pair[0], &c, 1), 1);
 	else
@@ -108,7 +109,8 @@ END_TEST
 START_TEST(gathered)
 {
 	char a[3] = "", b[3] = "";
-	struct iovec out[2] = {{"ab", 2}, {"cd", 2}}, in[2] = {{a, 1}, {b, 3}};
+	struct iovec out[2] = {{(void *)"ab", 2}, {(void *)"cd", 2}};
+	struct iovec in[2] = {{a, 1}, {b, 3}};
 
 	ck_assert_int_eq(io_sendv(pair[1], out, 2, MSG_NOSIGNAL), 4);
 	ck_assert_int_eq(io_recvv(pair[0], in, 2, 0), 4);
