@@ -21,8 +21,9 @@
 
 #include "process/client.h"
 
-/* What the log says when a reload is in force. */
-#define RELOADED "reload.* in force"
+/* What the log says when a reload has ended, well or not. */
+#define RELOADED "reload done: "
+#define REFUSED "reload refused: "
 
 #define SERVER_LISTENERS_MAX 4
 #define SERVER_ARGS_MAX 24

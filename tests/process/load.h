@@ -1,0 +1,23 @@
+/*
+ * load.h -- clients without pause in threads, who count and remember what went
+ * wrong.
+ */
+#ifndef TESTS_PROCESS_LOAD_H
+#define TESTS_PROCESS_LOAD_H
+
+#include "process/harness.h"
+
+struct load;
+
+/*
+ * n clients that GET target over and over; every second one keeps its
+ * connection as long as the server does, the others use each one once.
+ */
+struct load *load_start(int port, int n, const char *target);
+
+long load_count(const struct load *l); /* requests answered so far */
+
+/* Stop them; fails the test if one of them met with an error. */
+void load_stop(struct load *l);
+
+#endif
