@@ -307,7 +307,7 @@ abort_worker(struct master *m, const struct pool_action *a, int64_t now)
 	else
 		obituary_late(s, board, SIGABRT, now);
 	kill(s->pid, SIGABRT);
-	pool_aborted(&m->pool, a->slot, now, a->overdue);
+	pool_aborted(&m->pool, a->slot, now);
 }
 
 static void

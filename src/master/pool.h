@@ -46,8 +46,6 @@ struct pool_slot {
 	int64_t quit_at; /* when SIGQUIT was sent, 0 */
 	int64_t abort_at; /* when SIGABRT was sent, 0 */
 	bool killed; /* SIGKILL was sent */
-	bool overdue; /* aborted because the application's time ran out */
-	bool told; /* retirement was said over the leash */
 	bool quiet; /* it said that it accepts no more */
 	int leash; /* the master's end, -1 */
 };
@@ -107,6 +105,9 @@ pool_init(struct pool *p, int wanted, uint64_t generation, int64_t graceful_us);
 struct pool_action pool_next(struct pool *p, int64_t now,
 	int64_t (*run_out_at)(void *arg, int slot), void *arg);
 
+/* Has the trouble that made us back off passed?  Then forget it. */
+void pool_settle_trouble(struct pool *p, int64_t now);
+
 /* Reports.  A moment is always the current one. */
 void pool_spawned(struct pool *p, int slot, pid_t pid, int leash,
 	uint64_t generation, int64_t now);
@@ -115,7 +116,7 @@ void pool_ready(struct pool *p, int slot, int64_t now);
 void pool_retiring(struct pool *p, int slot, int64_t now); /* it said so */
 void pool_retired(struct pool *p, int slot, int64_t now); /* was told */
 void pool_quit(struct pool *p, int slot, int64_t now);
-void pool_aborted(struct pool *p, int slot, int64_t now, bool overdue);
+void pool_aborted(struct pool *p, int slot, int64_t now);
 void pool_killed(struct pool *p, int slot);
 
 /* The process in the slot was reaped.  The leash is the caller's to close. */
@@ -140,6 +141,11 @@ void pool_forget(struct pool *p);
 
 int pool_find(const struct pool *p, pid_t pid); /* slot, or -1 */
 int pool_find_trial(const struct pool *p); /* slot of its worker, or -1 */
+
+/* Told to quit, aborted or killed: it does not count any more. */
+bool pool_slot_is_lost(const struct pool_slot *s);
+bool pool_slot_is_active(const struct pool_slot *s); /* boots or serves */
+bool pool_slot_is_serving(const struct pool_slot *s);
 
 /* Workers in that state that count, of a generation. */
 int

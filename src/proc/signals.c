@@ -62,7 +62,8 @@ install(int sig, void (*handler)(int))
 {
 	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
 
-	sigfillset(&sa.sa_mask);
+	/* An empty sa_mask: one wait lets in all that are pending. */
+	sigemptyset(&sa.sa_mask);
 	sigaction(sig, &sa, NULL);
 }
 

@@ -1,0 +1,118 @@
+/*
+ * test_notify.c -- what a supervisor's socket receives.
+ */
+#include <check.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "proc/notify.h"
+
+Suite *notify_suite(void);
+
+/* A socket at that name (@: abstract), which the environment names. */
+static int
+listen_at(const char *name)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strcpy(un.sun_path, name);
+	if (name[0] == '@')
+		un.sun_path[0] = '\0';
+	ck_assert_int_eq(
+		bind(fd, (struct sockaddr *)&un,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+				strlen(name))),
+		0);
+	setenv("NOTIFY_SOCKET", name, 1);
+	return fd;
+}
+
+static void
+must_hear(int fd, const char *text)
+{
+	char p[100] = "";
+
+	notify_send(text);
+	ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), strlen(text));
+	ck_assert_str_eq(p, text);
+}
+
+START_TEST(path)
+{
+	char dir[] = "/tmp/narwhal-notify.XXXXXX", name[80];
+	long fds;
+	int fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(name, sizeof(name), "%s/socket", dir);
+	fd = listen_at(name);
+	fds = fd_count();
+	notify_init();
+	ck_assert_ptr_null(getenv("NOTIFY_SOCKET"));
+	must_hear(fd, "READY=1");
+	must_hear(fd, "RELOADING=1\nMONOTONIC_USEC=5");
+	ck_assert_int_eq(fd_count(), fds);
+	/* Nobody there any more, or nobody who reads: nothing happens. */
+	for (int i = 0; i < 1000; i++)
+		notify_send("STATUS=x");
+	fd_close(&fd);
+	notify_send("STOPPING=1");
+	unlink(name);
+	notify_send("STOPPING=1");
+	rmdir(dir);
+}
+END_TEST
+
+START_TEST(abstract)
+{
+	char name[80];
+	int fd;
+
+	snprintf(name, sizeof(name), "@narwhal-notify-%d", (int)getpid());
+	fd = listen_at(name);
+	notify_init();
+	must_hear(fd, "READY=1");
+	fd_close(&fd);
+}
+END_TEST
+
+START_TEST(no_socket)
+{
+	char name[200];
+
+	unsetenv("NOTIFY_SOCKET");
+	notify_init();
+	notify_send("READY=1");
+	memset(name, 'x', sizeof(name));
+	name[0] = '/';
+	name[sizeof(name) - 1] = '\0';
+	setenv("NOTIFY_SOCKET", name, 1);
+	notify_init();
+	notify_send("READY=1");
+	ck_assert_ptr_null(getenv("NOTIFY_SOCKET"));
+	setenv("NOTIFY_SOCKET", "relative", 1);
+	notify_init();
+	notify_send("READY=1");
+	ck_assert_int_eq(access("relative", F_OK), -1);
+}
+END_TEST
+
+Suite *
+notify_suite(void)
+{
+	Suite *s = suite_create("notify");
+	TCase *t = tcase_create("notify");
+
+	tcase_add_test(t, path);
+	tcase_add_test(t, abstract);
+	tcase_add_test(t, no_socket);
+	suite_add_tcase(s, t);
+	return s;
+}
