@@ -124,16 +124,14 @@ load(const char *path, char *why, size_t why_max)
 
 	if (so)
 		def = dlsym(so, "narwhal_app");
-	if (def == NULL) {
-		wrong = so ? "it has no symbol narwhal_app" : dlerror();
-	} else {
+	if (def)
 		wrong = app_check(def, why, why_max);
-		if (wrong == NULL)
-			return def;
-	}
-	if (wrong != why)
+	else
+		wrong = so ? "it has no symbol narwhal_app" : dlerror();
+	if (wrong && wrong != why)
 		snprintf(why, why_max, "%s", wrong);
-	return NULL;
+	/* cppcheck-suppress resourceLeak ; it is never unloaded */
+	return wrong ? NULL : def;
 }
 
 int

@@ -332,7 +332,7 @@ START_TEST(fork_has_nothing_of_the_worker)
 }
 END_TEST
 
-/* A child that stays keeps neither its client nor the address. */
+/* A child that stays keeps neither its client waiting nor the server up. */
 START_TEST(fork_that_stays)
 {
 	struct server s;

@@ -170,5 +170,5 @@ caller_body(const char *wire)
 bool
 is(nw_str s, const char *z)
 {
-	return s.len == strlen(z) && memcmp(s.p, z, s.len) == 0;
+	return str_eq((struct str){s.p, s.len}, str_of(z));
 }
