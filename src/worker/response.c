@@ -215,12 +215,23 @@ response_add_trailer(struct response *r, struct str name, struct str value)
 	return 0;
 }
 
-/* Has something come up since the request began that ends the connection? */
+/*
+ * Has something come up since the request began that ends the connection?  A
+ * head that is gone has promised what it has promised.
+ */
 static void
 ask_may_keep(struct response *r)
 {
-	if (!r->close && r->may_keep && !r->may_keep(r->may_keep_arg))
-		response_must_close(r);
+	struct flusher *f = r->conn->flusher;
+
+	if (r->close || !r->may_keep || r->may_keep(r->may_keep_arg))
+		return;
+	flusher_lock(f);
+	if (!f->queue.head_final) {
+		r->close = true;
+		f->queue.keep_alive = false;
+	}
+	flusher_unlock(f);
 }
 
 static enum queue_framing
@@ -550,7 +561,7 @@ bool
 response_end(struct response *r, bool failed)
 {
 	settle_what_is_sent(r, failed);
-	ask_may_keep(r); /* a head that still waits can tell */
+	ask_may_keep(r);
 	send_rest(r);
 	flusher_close(r->conn->flusher);
 	r->ended = true;

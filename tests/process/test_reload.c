@@ -152,8 +152,8 @@ START_TEST(command_line_wins)
 		"[buffers]\ninput-block-size = 16k\n");
 	server_signal(&s, SIGHUP);
 	server_wait_log(&s,
-		"input-block-size.*command line|command line"
-		".*input-block-size");
+		"reload: .*narwhal\\.ini:6: input-block-size: "
+		"overridden by --input-block-size=32k");
 	server_wait_log(&s, RELOADED);
 	must_serve(&s, "input-block-size", "32768");
 	server_stop(&s);
@@ -378,6 +378,7 @@ START_TEST(descriptors_do_not_pile_up)
 		server_path(&s, "access"));
 	hup(&s, text, RELOADED);
 	server_wait_workers(&s, 1);
+	must_get(&s, "/ok", "probe"); /* what is made when first needed */
 	master = proc_fds(s.pid);
 	worker = proc_fds(server_worker(&s));
 	for (i = 0; i < n; i++) {
