@@ -70,18 +70,26 @@ class Connection:
         return head
 
     def exactly(self, n):
-        while len(self.data) < n:
-            if not self.fill():
-                raise EOFError(self.data)
-        got, self.data = self.data[:n], self.data[n:]
-        return got
+        parts, have = [self.data[:n]], len(self.data)
+        self.data = self.data[n:]
+        while have < n and not self.eof:
+            got = self.sock.recv(min(n - have, 1 << 20))
+            self.eof = not got
+            parts.append(got)
+            have += len(got)
+        if have < n:
+            self.data = b''.join(parts)
+            raise EOFError(self.data)
+        return b''.join(parts)
 
     def all(self):
         """Everything up to EOF."""
-        while self.fill():
-            pass
-        got, self.data = self.data, b''
-        return got
+        parts = [self.data]
+        self.data = b''
+        while not self.eof:
+            parts.append(self.sock.recv(1 << 20))
+            self.eof = not parts[-1]
+        return b''.join(parts)
 
     def at_end(self):
         """Does the server close without another byte?"""
@@ -138,7 +146,7 @@ class Connection:
             try:
                 r.body = self.exactly(int(length))
             except EOFError:
-                r.body, r.complete = self.data, False
+                r.body, r.complete, self.data = self.data, False, b''
         else:
             r.body = self.all()
         return r

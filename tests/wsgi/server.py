@@ -29,6 +29,11 @@ def settings_text(settings):
         for section, values in settings.items())
 
 
+def children(pid):
+    with open('/proc/%d/task/%d/children' % (pid, pid)) as f:
+        return [int(p) for p in f.read().split()]
+
+
 class Server:
     """with Server('cases:app', workers=2) as s: s.get('/')
 
@@ -159,22 +164,24 @@ class Server:
         self.process.send_signal(signal.SIGHUP)
         self.wait_ready()
 
+    def master(self):
+        """Its pid; a wrapper such as strace stands before it."""
+        pid = self.process.pid
+        return children(pid)[0] if self.wrapper else pid
+
     def workers(self):
-        with open('/proc/%d/task/%d/children' % (
-                (self.process.pid,) * 2)) as f:
-            return [int(p) for p in f.read().split()]
+        return children(self.master())
 
     def terminate(self):
         """TERM, and the exit status."""
-        self.process.send_signal(signal.SIGTERM)
+        os.kill(self.master(), signal.SIGTERM)
         return self.process.wait(PATIENCE * 2)
 
     def stop(self):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
+                self.terminate()
+            except (subprocess.TimeoutExpired, IndexError):
                 os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
         self.socket.close()

@@ -390,9 +390,8 @@ def files(e, sr):
         f.seek(1)
         return wrap(f)
     if path == '/raw':
-        f = open(disk_file().fileno(), 'rb', 0, closefd=False)
-        os.lseek(f.fileno(), 0, 0)
-        return wrap(f)
+        f = disk_file()
+        return wrap(io.FileIO(os.dup(f.fileno())))
     if path == '/gzip':
         import gzip
         f = io.BytesIO()
@@ -449,8 +448,8 @@ def bad_calls(e, sr):
                  'readlines(1, 2)', 'readinto(b"x")', 'readinto(1)'):
         try:
             out.append(repr(eval('e["wsgi.input"].' + call)))
-        except TypeError:
-            out.append('TypeError')
+        except (TypeError, BufferError):
+            out.append('refused')
     return say(sr, ' '.join(out))
 
 
