@@ -134,6 +134,16 @@ load(const char *path, char *why, size_t why_max)
 	return wrong ? NULL : def;
 }
 
+/* Its open; 0, or -1.  A process forked there does not become a worker. */
+static int
+start(const nw_app *def, nw_server *server, void **ret_state)
+{
+	int failed = def->open ? def->open(server, ret_state) : 0;
+
+	forkguard_end_child(failed ? 1 : 0);
+	return failed ? -1 : 0;
+}
+
 int
 app_open(struct app *a, const char *spec, nw_server *server)
 {
@@ -147,7 +157,7 @@ app_open(struct app *a, const char *spec, nw_server *server)
 		log_error("cannot load the application '%s': %s", spec, why);
 		return -1;
 	}
-	if (def->open && def->open(server, &state) != 0) {
+	if (start(def, server, &state) == -1) {
 		log_error("the application '%s' could not start", spec);
 		return -1;
 	}
@@ -168,8 +178,10 @@ app_handle(struct app *a, nw_request *r)
 void
 app_close(struct app *a, nw_server *server)
 {
-	if (a->def && a->def->close)
+	if (a->def && a->def->close) {
 		a->def->close(server, a->state);
+		forkguard_end_child(0);
+	}
 	a->def = NULL;
 	a->state = NULL;
 }

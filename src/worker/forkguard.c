@@ -18,9 +18,12 @@ static bool is_child;
 static void (*forget)(void *);
 static void *forget_arg;
 
+/* Once: what a child's own children inherit is the child's. */
 static void
 in_child(void)
 {
+	if (is_child)
+		return;
 	is_child = true;
 	signals_leave();
 	if (forget)

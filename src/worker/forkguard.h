@@ -3,7 +3,8 @@
  *
  * A child of the application's own must not act for the worker: it gets
  * default signals and none of the worker's descriptors, every call of
- * narwhal/app.h fails there, and if handle() returns in it the process ends.
+ * narwhal/app.h fails there, and if open, handle or close returns in it the
+ * process ends.
  */
 #ifndef WORKER_FORKGUARD_H
 #define WORKER_FORKGUARD_H
