@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -34,14 +35,30 @@ io_write(int fd, const void *p, size_t n)
 }
 
 ssize_t
+io_recvmsg(int fd, struct msghdr *m, int flags)
+{
+	ssize_t got;
+
+	AGAIN(got, recvmsg(fd, m, flags));
+	return got;
+}
+
+ssize_t
+io_sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	ssize_t put;
+
+	AGAIN(put, sendmsg(fd, m, flags));
+	return put;
+}
+
+ssize_t
 io_recvv(int fd, const struct iovec *iov, int n, int flags)
 {
 	struct msghdr m = {
 		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
-	ssize_t got;
 
-	AGAIN(got, recvmsg(fd, &m, flags));
-	return got;
+	return io_recvmsg(fd, &m, flags);
 }
 
 ssize_t
@@ -49,10 +66,8 @@ io_sendv(int fd, const struct iovec *iov, int n, int flags)
 {
 	struct msghdr m = {
 		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
-	ssize_t put;
 
-	AGAIN(put, sendmsg(fd, &m, flags));
-	return put;
+	return io_sendmsg(fd, &m, flags);
 }
 
 ssize_t
@@ -70,6 +85,15 @@ io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 	int got;
 
 	AGAIN(got, accept4(fd, sa, len, flags));
+	return got;
+}
+
+pid_t
+io_waitpid(pid_t pid, int *ret_status, int options)
+{
+	pid_t got;
+
+	AGAIN(got, waitpid(pid, ret_status, options));
 	return got;
 }
 

@@ -12,13 +12,16 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* As read, write, recvmsg, sendmsg, sendfile, accept4, but EINTR starts them again. */
+/* As the calls they are named after, but EINTR starts them again. */
 ssize_t io_read(int fd, void *p, size_t n);
 ssize_t io_write(int fd, const void *p, size_t n);
 ssize_t io_recvv(int fd, const struct iovec *iov, int n, int flags);
 ssize_t io_sendv(int fd, const struct iovec *iov, int n, int flags);
+ssize_t io_recvmsg(int fd, struct msghdr *m, int flags);
+ssize_t io_sendmsg(int fd, const struct msghdr *m, int flags);
 ssize_t io_sendfile(int out_fd, int in_fd, off_t *off, size_t n);
 int io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags);
+pid_t io_waitpid(pid_t pid, int *ret_status, int options);
 
 /* All of it, blocking descriptors only; -1 with errno. */
 int io_write_all(int fd, const void *p, size_t n);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "proc/signals.h"
 #include "worker/worker.h"
@@ -97,8 +98,5 @@ spawn_check(const struct conf *c)
 		return -1;
 	if (pid == 0)
 		worker_check(c);
-	while (waitpid(pid, &status, 0) == -1)
-		if (errno != EINTR)
-			return -1;
-	return status;
+	return io_waitpid(pid, &status, 0) == -1 ? -1 : status;
 }

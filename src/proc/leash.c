@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/io.h"
 
 struct packet {
 	uint64_t mask;
@@ -76,9 +77,7 @@ leash_send(int fd, const struct leash_message *m)
 		fds[n++] = m->access_fd;
 	}
 	attach_fds(&msg, &c, fds, n);
-	do
-		r = sendmsg(fd, &msg, MSG_NOSIGNAL);
-	while (r == -1 && errno == EINTR);
+	r = io_sendmsg(fd, &msg, MSG_NOSIGNAL);
 	return r == -1 ? -1 : 0;
 }
 
@@ -132,9 +131,7 @@ leash_receive(int fd, struct leash_message *m)
 	ssize_t r;
 
 	*m = (struct leash_message){LEASH_EOF, 0, -1, -1};
-	do
-		r = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
-	while (r == -1 && errno == EINTR);
+	r = io_recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	if (r == -1 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return 0;
 	/* The other side left without having read all: as good as an EOF. */

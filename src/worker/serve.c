@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/io.h"
 
 /* What becomes of the connection in hand. */
 enum fate {
@@ -400,10 +401,10 @@ static void
 listen_on(struct serve *s, int slot)
 {
 	static char sink[16 * 1024];
-	ssize_t got =
-		recv(s->park->slots[slot].fd, sink, sizeof(sink), MSG_DONTWAIT);
+	struct iovec iov = {sink, sizeof(sink)};
+	ssize_t got = io_recvv(s->park->slots[slot].fd, &iov, 1, MSG_DONTWAIT);
 
-	if (got == 0 || (got == -1 && errno != EAGAIN && errno != EINTR))
+	if (got == 0 || (got == -1 && errno != EAGAIN))
 		park_close(s->park, slot);
 }
 
