@@ -175,9 +175,10 @@ path_is_ours(const struct listener *l)
 /*
  * SO_REUSEPORT on both sockets makes the kernel accept an overlap, at bind()
  * and again at listen(), and it may be switched on after the old one was
- * bound.  It must not stay: it would let any process of the same user bind the
- * address too and take a share of the connections, and an address in use
- * would no longer be noticed.
+ * bound.  It must not stay: an address in use would no longer be noticed.
+ * (The kernel remembers it for the port, so another process of this user that
+ * asks for SO_REUSEPORT as well could still join; one that does not is
+ * refused.)
  */
 static int
 bind_and_listen(struct listener *l, const struct addr *a,
