@@ -4,12 +4,12 @@
  * What the application prints reaches the error log as it is, a line in one
  * write(2), before the call returns: nothing is lost when the worker dies.
  * Text with any code point is taken.  As everywhere in the server nothing
- * fails because of its log, so LogFile, the raw file below the text stream,
+ * fails because of its log, so LogFile, the file below the text stream,
  * swallows what the kernel says, and closing it does nothing.
  */
 #include "wsgi/errors.h"
 
-#include <errno.h>
+#include <errno.h> /* TEMP_FAILURE_RETRY */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +33,12 @@ log_write(PyObject *self, PyObject *arg)
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS while (at < b.len)
 	{
-		ssize_t n = write(fd, (char *)b.buf + at, b.len - at);
+		ssize_t n = TEMP_FAILURE_RETRY(
+			write(fd, (char *)b.buf + at, b.len - at));
 
-		if (n == -1 && errno != EINTR)
+		if (n == -1)
 			break;
-		at += n > 0 ? n : 0;
+		at += n;
 	}
 	Py_END_ALLOW_THREADS at = b.len;
 	PyBuffer_Release(&b);
@@ -115,27 +116,27 @@ static PyTypeObject log_type = {
 	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "narwhal.LogFile",
 	.tp_basicsize = sizeof(PyObject),
 	.tp_flags = Py_TPFLAGS_DEFAULT,
-	.tp_doc = "The server's error log as a raw file.",
+	.tp_doc = "The server's error log as a file of bytes.",
 	.tp_methods = log_methods,
 	.tp_getset = log_getset,
 };
 
 /* ---- the stream ---- */
 
-/* io.TextIOWrapper(io.BufferedWriter(LogFile), ..., line_buffering=True) */
+/*
+ * io.TextIOWrapper(LogFile(), ..., line_buffering=True): it gathers the pieces
+ * of a line, and what goes to its .buffer is not held back at all.
+ */
 static PyObject *
 stream_new(PyObject *io)
 {
-	PyObject *raw, *buffer = NULL, *text = NULL;
+	PyObject *file = (PyObject *)PyObject_New(PyObject, &log_type),
+		 *text = NULL;
 
-	raw = _PyObject_New(&log_type);
-	if (raw)
-		buffer = PyObject_CallMethod(io, "BufferedWriter", "O", raw);
-	if (buffer)
-		text = PyObject_CallMethod(io, "TextIOWrapper", "OsssO", buffer,
+	if (file)
+		text = PyObject_CallMethod(io, "TextIOWrapper", "OsssO", file,
 			"utf-8", "backslashreplace", "\n", Py_True);
-	Py_XDECREF(buffer);
-	Py_XDECREF(raw);
+	Py_XDECREF(file);
 	return text;
 }
 
