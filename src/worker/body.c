@@ -333,7 +333,7 @@ request_drain(struct request *r, size_t max, int64_t until_us)
 	char *p;
 
 	while (!r->done && !hopeless) {
-		while (r->received < end && next_piece(r, SIZE_MAX, &p) > 0)
+		while (next_piece(r, SIZE_MAX, &p) > 0)
 			;
 		if (!is_open(r) || r->received >= end)
 			break;

@@ -199,8 +199,8 @@ begin_body(struct request *r)
 	r->extra_at = r->head_len;
 	r->left = f->chunked ? 0 : f->length;
 	r->done = !f->chunked && f->length == 0;
-	r->expects = f->expect && r->head.minor > 0 && !r->done &&
-		r->len == r->head_len && r->block_at == r->block_len;
+	r->expects = f->expect && !r->done && r->len == r->head_len &&
+		r->block_at == r->block_len;
 	if (f->chunked)
 		chunk_reset(&r->chunk, &r->raw_trailers, &r->limits->head);
 }

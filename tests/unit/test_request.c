@@ -148,6 +148,33 @@ END_TEST
 
 /* ---- one after the other ---- */
 
+START_TEST(trailers_are_apart_and_the_next_request_is_seen)
+{
+	static const char p[] =
+		"POST /one HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n"
+		"Trailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 9\r\n"
+		"Content-Length: 99\r\nX-User:  root \r\n\r\n"
+		"GET /two HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
+
+	for (size_t cut = 1; cut < sizeof(p); cut++) {
+		restart();
+		script(p, strlen(p), 0);
+		client.cut = cut;
+		ck_assert_int_eq(read_head(), 0);
+		check_str(r->target.path, "/one");
+		ck_assert_int_eq(read_all(cut % 3 ? 5000 : 2), 3);
+		ck_assert_uint_eq(r->head.nfields, 3);
+		ck_assert_uint_eq(r->trailers.nfields, 3);
+		check_str(r->trailers.fields[0].name, "X-Sum");
+		check_str(r->trailers.fields[2].value, "root");
+		request_next(r);
+		ck_assert_int_eq(read_head(), 0);
+		ck_assert_uint_eq(r->trailers.nfields, 0);
+		check_str(r->target.path, "/two");
+	}
+}
+END_TEST
+
 START_TEST(pipelined_requests_come_one_by_one)
 {
 	static const char p[] =
@@ -199,6 +226,25 @@ START_TEST(a_block_full_of_requests_is_served)
 	} while (1);
 	ck_assert_int_eq(served, n);
 	ck_assert(!request_has_more(r));
+}
+END_TEST
+
+START_TEST(a_body_half_in_the_head_buffer_comes_whole)
+{
+	size_t len;
+
+	limits.block_size = 65536;
+	restart();
+	make_body(50000);
+	len = add_chunked(add_chunked(0, body, 10, 10), body, 50000, 3000);
+	script(wire, len, 0);
+	client.cut = 80; /* what follows comes in one block */
+	ck_assert_int_eq(read_head(), 0);
+	ck_assert_int_eq(read_all(1), 10);
+	request_next(r);
+	ck_assert_int_eq(read_head(), 0);
+	ck_assert(r->extra_at < r->len && r->block_at < r->block_len);
+	check_body(_i ? read_all(10000) : read_blocks(), 50000);
 }
 END_TEST
 
@@ -259,8 +305,11 @@ request_suite(void)
 
 	t = tcase_create("behind");
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, trailers_are_apart_and_the_next_request_is_seen);
 	tcase_add_test(t, pipelined_requests_come_one_by_one);
 	tcase_add_test(t, a_block_full_of_requests_is_served);
+	tcase_add_loop_test(
+		t, a_body_half_in_the_head_buffer_comes_whole, 0, 2);
 	tcase_add_loop_test(t, a_long_conversation_stays_in_step, 0, 40);
 	suite_add_tcase(s, t);
 	return s;
