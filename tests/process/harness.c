@@ -166,6 +166,18 @@ server_trace(struct server *s, const char *calls)
 
 /* ---- in the child, up to exec ---- */
 
+/* Blocked since before the fork: Check's handler would end the whole group. */
+static void
+child_signals(void)
+{
+	sigset_t none;
+
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 /* The listeners as 3, 4, ...: moved up first, so that none is in the way. */
 static void
 child_descriptors(const struct server *s)
@@ -209,12 +221,10 @@ static void
 child_exec(const struct server *s)
 {
 	const char *argv[2 * SERVER_ARGS_MAX + 4];
-	sigset_t none;
 	int n = 0, i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, s->subreaper);
 	for (i = 0; i < s->nprefix; i++)
 		argv[n++] = s->prefix[i];
 	argv[n++] = NW_BUILD "/narwhal";
@@ -236,17 +246,23 @@ child_exec(const struct server *s)
 void
 server_spawn(struct server *s)
 {
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
 	s->pid = fork();
 	MUST(s->pid != -1, "fork");
 	if (s->pid == 0) {
+		child_signals();
 		child_environment(s);
 		child_descriptors(s);
 		child_exec(s);
 	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-static bool
-has_ended(struct server *s)
+bool
+server_has_ended(const struct server *s)
 {
 	siginfo_t si = {0};
 
@@ -267,7 +283,8 @@ server_wait_ready(struct server *s)
 		text[n > 0 ? n : 0] = '\0';
 		if (count_matches(text, "^READY=1$") > 0)
 			return;
-		MUST(!has_ended(s), "the server ended before it was ready");
+		MUST(!server_has_ended(s),
+			"the server ended before it was ready");
 		MUST(now_ms() < until, "the server never was ready");
 		if (n == -1)
 			nap();
@@ -359,7 +376,7 @@ server_wait_exit(struct server *s)
 {
 	int status;
 
-	UNTIL(has_ended(s));
+	UNTIL(server_has_ended(s));
 	MUST(waitpid(s->pid, &status, 0) == s->pid, "waitpid");
 	s->pid = 0;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -44,6 +44,7 @@ struct server {
 	int nprefix;
 	bool no_file; /* do not pass -c FILE */
 	bool keep_environment; /* WEB_CONCURRENCY and so on are meant */
+	bool subreaper; /* orphans below become its children, as PID 1's do */
 	long log_seen; /* how far server_wait_log has read */
 	char line[2000]; /* the line it found */
 };
@@ -86,6 +87,9 @@ int server_count_log(const struct server *s, const char *pattern);
 
 /* Wait for the process to end; its exit status, 128 + signal. */
 int server_wait_exit(struct server *s);
+
+/* Has it ended?  It is not waited for. */
+bool server_has_ended(const struct server *s);
 
 /* Spawn, wait for the end: what a start that fails exits with. */
 int server_run(struct server *s);
