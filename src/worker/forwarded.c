@@ -1,9 +1,9 @@
 /*
  * forwarded.c -- what a trusted proxy says of its client.
  *
- * X-Forwarded-Proto gives the scheme; the older X-Forwarded-Protocol and
- * X-Forwarded-Ssl are not believed, but where they contradict it somebody has
- * smuggled one past the proxy, and the request is refused.
+ * X-Forwarded-Proto gives the scheme.  Where it says both, somebody has smuggled
+ * one past the proxy, and the request is refused.  Its older relatives
+ * (X-Forwarded-Ssl and the like) mean nothing here.
  *
  * X-Forwarded-For is read from its end, the part the nearest proxy wrote: the
  * first address that is not a trusted proxy's own is the client's.  What
@@ -32,28 +32,19 @@ cut_last(struct str *list, struct str *ret_element)
 	return true;
 }
 
-/* A word that means one of the two schemes; false if it means neither. */
+/* All elements of a field agree with *scheme, or give it if it is empty. */
 static bool
-scheme_of(struct str word, struct str yes, struct str no, struct str *ret)
-{
-	if (str_eq_nocase(word, yes))
-		*ret = HTTPS;
-	else if (str_eq_nocase(word, no))
-		*ret = HTTP;
-	else
-		return false;
-	return true;
-}
-
-/* All elements of one field agree with *scheme, or give it if it is empty. */
-static bool
-agree(struct str list, struct str yes, struct str no, struct str *scheme)
+agree(struct str list, struct str *scheme)
 {
 	struct str word, said;
 
 	while (cut_last(&list, &word)) {
-		if (!scheme_of(word, yes, no, &said))
-			continue;
+		if (str_eq_nocase(word, HTTPS))
+			said = HTTPS;
+		else if (str_eq_nocase(word, HTTP))
+			said = HTTP;
+		else
+			continue; /* a scheme we do not serve */
 		if (scheme->len && !str_eq(*scheme, said))
 			return false;
 		*scheme = said;
@@ -64,28 +55,17 @@ agree(struct str list, struct str yes, struct str no, struct str *scheme)
 static int
 read_scheme(const struct head *head, struct str *ret_scheme)
 {
-	struct str proto = {NULL, 0}, others;
+	struct str scheme = {NULL, 0};
 
 	for (size_t i = 0; i < head->nfields; i++) {
 		const struct field *f = &head->fields[i];
 
 		if (str_eq_nocase(f->name, STR("X-Forwarded-Proto")) &&
-			!agree(f->value, HTTPS, HTTP, &proto))
+			!agree(f->value, &scheme))
 			return 400;
 	}
-	others = proto;
-	for (size_t i = 0; i < head->nfields; i++) {
-		const struct field *f = &head->fields[i];
-
-		if (str_eq_nocase(f->name, STR("X-Forwarded-Protocol")) &&
-			!agree(f->value, STR("ssl"), HTTP, &others))
-			return 400;
-		if (str_eq_nocase(f->name, STR("X-Forwarded-Ssl")) &&
-			!agree(f->value, STR("on"), STR("off"), &others))
-			return 400;
-	}
-	if (proto.len)
-		*ret_scheme = proto;
+	if (scheme.len)
+		*ret_scheme = scheme;
 	return 0;
 }
 

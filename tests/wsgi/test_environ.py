@@ -234,8 +234,8 @@ class Forwarded(unittest.TestCase):
             r = fetch(s, 'GET', '/', headers=self.FIELDS[:1] + [
                 ('X-Forwarded-Proto', 'http')])
             self.assertEqual(r.status, 400)
-            r = fetch(s, 'GET', '/', headers=self.FIELDS[:1] + [
-                ('X-Forwarded-Ssl', 'off')])
+            r = fetch(s, 'GET', '/', headers=[
+                ('X-Forwarded-Proto', 'https, http')])
             self.assertEqual(r.status, 400)
             self.assertEqual(fetch(s, 'GET', '/').status, 200)
 
