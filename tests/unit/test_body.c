@@ -563,6 +563,7 @@ body_suite(void)
 
 	t = tcase_create("broken");
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, broken_framing_fails_for_good, 0, N(broken));
 	tcase_add_loop_test(
 		t, a_body_that_ends_early_is_no_body, 0, N(cut_off));
@@ -574,6 +575,7 @@ body_suite(void)
 
 	t = tcase_create("unread");
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, what_is_left_is_drained, 0, 2);
 	tcase_add_loop_test(t, too_much_is_not_drained, 0, 2);
 	tcase_add_test(t, draining_ends_in_time);

@@ -294,6 +294,7 @@ request_suite(void)
 	TCase *t = tcase_create("head");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(
 		t, heads_are_judged_wherever_they_are_cut, 0, N(heads));
 	tcase_add_test(t, what_is_too_long_is_refused_at_once);
@@ -305,6 +306,7 @@ request_suite(void)
 
 	t = tcase_create("behind");
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
 	tcase_add_test(t, trailers_are_apart_and_the_next_request_is_seen);
 	tcase_add_test(t, pipelined_requests_come_one_by_one);
 	tcase_add_test(t, a_block_full_of_requests_is_served);
