@@ -15,8 +15,8 @@ class Conformance(unittest.TestCase):
     def test_replay(self):
         files = sorted(glob.glob(os.path.join(CORPUS, '*.jsonl')))
         self.assertTrue(files)
-        with Server('conformance:app', workers=2, header_timeout='5s',
-                    body_timeout='5s') as s:
+        with Server('conformance:app', workers=2, header_timeout='30s',
+                    body_timeout='30s') as s:
             for mode in 'whole', 'bytes', 'random':
                 r = subprocess.run(
                     [sys.executable, os.path.join(CORPUS, 'replay.py'),
