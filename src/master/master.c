@@ -530,10 +530,10 @@ master_run(const struct conf_args *args)
 
 	buf_init(&errors);
 	buf_init(&notes);
-	m->args = args;
-	fd_raise_limit();
-	notify_init();
 	signals_master();
+	notify_init();
+	fd_raise_limit();
+	m->args = args;
 	status = start(m, &errors, &notes);
 	fputs(buf_z(&errors), stderr);
 	buf_done(&errors);

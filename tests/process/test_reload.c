@@ -388,9 +388,8 @@ START_TEST(descriptors_do_not_pile_up)
 		server_wait_workers(&s, 1);
 	}
 	must_get(&s, "/ok", "probe");
-	UNTIL(proc_fds(s.pid) == master);
-	MUST(proc_fds(server_worker(&s)) == worker, "%d and %d descriptors",
-		worker, proc_fds(server_worker(&s)));
+	UNTIL(proc_fds(s.pid) <= master);
+	UNTIL(proc_fds(server_worker(&s)) <= worker);
 	shell(&s,
 		"test -s access && rm access.* && "
 		"! ls -l /proc/%d/fd /proc/%d/fd | grep deleted",
@@ -454,7 +453,7 @@ START_TEST(no_client_notices)
 	MUST(server_workers(&s, now) == 2, "workers");
 	for (i = 0; i < first; i++)
 		MUST(proc_gone(pids[i]), "an old worker is still there");
-	UNTIL(proc_fds(s.pid) == fds);
+	UNTIL(proc_fds(s.pid) <= fds);
 	server_stop(&s);
 }
 END_TEST
