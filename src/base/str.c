@@ -110,3 +110,12 @@ invalid:
 	errno = EINVAL;
 	return -1;
 }
+
+int
+str_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}

@@ -47,4 +47,7 @@ bool str_cut(struct str *s, char c, struct str *ret_piece);
  */
 int str_to_u64(struct str s, uint64_t *ret_value);
 
+/* What a hexadecimal digit is worth, or -1 if c is none. */
+int str_hex_digit(char c);
+
 #endif

@@ -68,16 +68,6 @@ is_text(char ch)
 	return strict_is_value((struct str){&ch, 1});
 }
 
-/* -1 if it is none. */
-static int
-hex_digit(char ch)
-{
-	if (ch >= '0' && ch <= '9')
-		return ch - '0';
-	ch |= 0x20;
-	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 /* Behind something that may be the last of the line. */
 static int
 end_part(struct chunk *c, char ch, int blank)
@@ -92,7 +82,7 @@ end_part(struct chunk *c, char ch, int blank)
 static int
 read_size(struct chunk *c, char ch)
 {
-	int digit = hex_digit(ch);
+	int digit = str_hex_digit(ch);
 
 	if (digit == -1)
 		return c->state == SIZE ? end_part(c, ch, EXT) : 400;

@@ -255,20 +255,30 @@ framing_owns(struct str name)
 
 /* ---- Host (RFC 9110 7.2, RFC 3986 3.2.2) ---- */
 
-static bool
-is_hex(char c)
-{
-	return (c >= '0' && c <= '9') ||
-		((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 /* unreserved and sub-delims */
+static const bool name_chars[256] = {
+	['!'] = 1,
+	['$'] = 1,
+	['&' ... '.'] = 1,
+	['0' ... '9'] = 1,
+	[';'] = 1,
+	['='] = 1,
+	['A' ... 'Z'] = 1,
+	['_'] = 1,
+	['a' ... 'z'] = 1,
+	['~'] = 1,
+};
+
 static bool
 is_name_char(char c)
 {
-	return (c >= '0' && c <= '9') ||
-		((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
-		(c && strchr("-._~!$&'()*+,;=", c));
+	return name_chars[(unsigned char)c];
+}
+
+static bool
+is_hex(char c)
+{
+	return str_hex_digit(c) != -1;
 }
 
 /* The empty name is one. */

@@ -19,15 +19,6 @@ static const bool forbidden[256] = {
 	[0x7f] = 1,
 };
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* out has room for s.len bytes, which is enough. */
 static int
 decode(struct str s, char *out, size_t *ret_n)
@@ -42,8 +33,8 @@ decode(struct str s, char *out, size_t *ret_n)
 		}
 		if (s.len - i < 3)
 			return 400;
-		high = hex_digit(s.p[i + 1]);
-		low = hex_digit(s.p[i + 2]);
+		high = str_hex_digit(s.p[i + 1]);
+		low = str_hex_digit(s.p[i + 2]);
 		if (high == -1 || low == -1)
 			return 400;
 		out[n++] = (char)(high << 4 | low);

@@ -196,8 +196,8 @@ START_TEST(line_for_the_log)
 }
 END_TEST
 
-/* Every byte that strict lets through in a name, a value and a target. */
-START_TEST(every_byte)
+static void
+expect_byte(int c)
 {
 	char bytes[64], want[64];
 	struct strict s;
@@ -205,13 +205,21 @@ START_TEST(every_byte)
 	int n;
 
 	n = snprintf(bytes, sizeof(bytes),
-		"GET /%c HTTP/1.1\r\n%cn: v%cv\r\n\r\n", _i > ' ' ? _i : 'x',
-		_i, _i);
+		"GET /%c HTTP/1.1\r\n%cn: v%cv\r\n\r\n", c, c, c);
 	strict_reset(&s);
 	if (strict_scan(&s, &limits, bytes, n, &len) || !len)
 		return;
-	snprintf(want, sizeof(want), "GET /%c 1 %cn=[v%cv]", _i, _i, _i);
+	snprintf(want, sizeof(want), "GET /%c 1 %cn=[v%cv]", c, c, c);
 	expect_head("byte", (struct str){bytes, n}, want);
+}
+
+/* Those that strict lets through in a name, a value and a target. */
+START_TEST(every_byte)
+{
+	int c;
+
+	for (c = 0; c < 256; c++)
+		expect_byte(c);
 }
 END_TEST
 
@@ -328,7 +336,7 @@ parser_suite(void)
 
 	tcase_add_loop_test(t, row, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(t, line_for_the_log);
-	tcase_add_loop_test(t, every_byte, 0, 256);
+	tcase_add_test(t, every_byte);
 	tcase_add_test(t, head_is_used_again);
 	tcase_add_test(t, as_many_fields_as_there_is_room_for);
 	tcase_add_loop_test(t, big_heads, 0, 4);

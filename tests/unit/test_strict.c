@@ -289,43 +289,61 @@ expect_byte(const char *before, int c, const char *after, bool good)
 		after, status);
 }
 
-START_TEST(byte_of_a_token)
+START_TEST(bytes_of_a_token)
 {
-	bool good = is_token_byte(_i);
+	int c;
 
-	expect_byte("G", _i, "T / HTTP/1.1\r\n\r\n", good);
-	/* A colon ends the name, and the rest is its value. */
-	expect_byte(GET "N", _i, "me: v\r\n\r\n", good || _i == ':');
+	for (c = 0; c < 256; c++) {
+		bool good = is_token_byte(c);
+
+		expect_byte("G", c, "T / HTTP/1.1\r\n\r\n", good);
+		/* A colon ends the name, and the rest is its value. */
+		expect_byte(GET "N", c, "me: v\r\n\r\n", good || c == ':');
+	}
 }
 END_TEST
 
-START_TEST(byte_of_a_target)
+START_TEST(bytes_of_a_target)
 {
-	bool good = _i > ' ' && _i != 0x7f;
+	int c;
 
-	expect_byte("GET /", _i, "x HTTP/1.1\r\n\r\n", good);
-	expect_byte("GET /0123456789abcdef", _i,
-		"0123456789abcdef0 HTTP/1.1\r\n\r\n", good);
+	for (c = 0; c < 256; c++) {
+		bool good = c > ' ' && c != 0x7f;
+
+		expect_byte("GET /", c, "x HTTP/1.1\r\n\r\n", good);
+		expect_byte("GET /0123456789abcdef", c,
+			"0123456789abcdef0 HTTP/1.1\r\n\r\n", good);
+	}
 }
 END_TEST
 
-START_TEST(byte_of_a_value)
+START_TEST(bytes_of_a_value)
 {
-	bool good = is_value_byte(_i);
+	int c;
 
-	expect_byte(GET "N: ", _i, "x\r\n\r\n", good);
-	expect_byte(GET "N: x", _i, "0123456789abcdef0123456789abcdef\r\n\r\n",
-		good);
-	expect_byte(GET "N: 0123456789abcdef\t", _i, "\r\n\r\n", good);
+	for (c = 0; c < 256; c++) {
+		bool good = is_value_byte(c);
+
+		expect_byte(GET "N: ", c, "x\r\n\r\n", good);
+		expect_byte(GET "N: x", c,
+			"0123456789abcdef0123456789abcdef\r\n\r\n", good);
+		expect_byte(GET "N: 0123456789abcdef\t", c, "\r\n\r\n", good);
+	}
 }
 END_TEST
 
-START_TEST(byte_alone)
+START_TEST(bytes_alone)
 {
-	char c = (char)_i;
+	int i;
 
-	ck_assert(strict_is_token((struct str){&c, 1}) == is_token_byte(_i));
-	ck_assert(strict_is_value((struct str){&c, 1}) == is_value_byte(_i));
+	for (i = 0; i < 256; i++) {
+		char c = (char)i;
+
+		ck_assert(strict_is_token((struct str){&c, 1}) ==
+			is_token_byte(i));
+		ck_assert(strict_is_value((struct str){&c, 1}) ==
+			is_value_byte(i));
+	}
 }
 END_TEST
 
@@ -531,10 +549,10 @@ byte_tests(void)
 {
 	TCase *t = tcase_create("bytes");
 
-	tcase_add_loop_test(t, byte_of_a_token, 0, 256);
-	tcase_add_loop_test(t, byte_of_a_target, 0, 256);
-	tcase_add_loop_test(t, byte_of_a_value, 0, 256);
-	tcase_add_loop_test(t, byte_alone, 0, 256);
+	tcase_add_test(t, bytes_of_a_token);
+	tcase_add_test(t, bytes_of_a_target);
+	tcase_add_test(t, bytes_of_a_value);
+	tcase_add_test(t, bytes_alone);
 	tcase_add_test(t, strings);
 	return t;
 }

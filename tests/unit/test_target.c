@@ -204,30 +204,33 @@ hex_value(int c)
 	return p ? (int)(p - digits) % 16 : -1;
 }
 
-/* All 65536 pairs behind a '%'. */
-START_TEST(every_pair)
+static void
+expect_pair(int high, int low, struct arena *a)
 {
-	char z[] = "/%__";
+	char z[] = {'/', '%', (char)high, (char)low};
 	struct head h = {.method = STR("GET"), .target = {z, 4}};
 	struct target t;
+	int status = target_read(&t, &h, a);
+
+	if (hex_value(high) < 0 || hex_value(low) < 0) {
+		ck_assert_int_eq(status, 400);
+		return;
+	}
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_eq(t.path.len, 2);
+	ck_assert_int_eq((unsigned char)t.path.p[1],
+		hex_value(high) * 16 + hex_value(low));
+}
+
+START_TEST(every_pair_behind_a_percent)
+{
 	struct arena a;
-	int low, want, status;
+	int i;
 
 	ck_assert_int_eq(arena_init(&a, 256), 0);
-	z[2] = (char)_i;
-	for (low = 0; low < 256; low++) {
-		z[3] = (char)low;
+	for (i = 0; i < 65536; i++) {
 		arena_reset(&a);
-		status = target_read(&t, &h, &a);
-		if (low == '?' || _i == '?' || hex_value(_i) < 0 ||
-			hex_value(low) < 0) {
-			ck_assert_int_eq(status, 400);
-			continue;
-		}
-		want = hex_value(_i) * 16 + hex_value(low);
-		ck_assert_int_eq(status, 0);
-		ck_assert_uint_eq(t.path.len, 2);
-		ck_assert_int_eq((unsigned char)t.path.p[1], want);
+		expect_pair(i >> 8, i & 255, &a);
 	}
 	arena_done(&a);
 }
@@ -241,7 +244,7 @@ target_suite(void)
 
 	tcase_add_loop_test(t, row, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(t, what_needs_no_decoding_is_a_view);
-	tcase_add_loop_test(t, every_pair, 0, 256);
+	tcase_add_test(t, every_pair_behind_a_percent);
 	suite_add_tcase(s, t);
 	return s;
 }
