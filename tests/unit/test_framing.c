@@ -208,6 +208,20 @@ START_TEST(row)
 }
 END_TEST
 
+/* Wherever its pointer points, an empty list is no coding. */
+START_TEST(no_coding_at_all)
+{
+	struct field fields[] = {
+		{STR("Host"), STR("t")},
+		{STR("Transfer-Encoding"), {NULL, 0}},
+	};
+	struct head h = {.minor = 1, .fields = fields, .nfields = 2};
+	struct framing f;
+
+	ck_assert_int_eq(framing_read(&f, &h), 400);
+}
+END_TEST
+
 static const struct {
 	const char *value;
 	bool good;
@@ -323,6 +337,7 @@ framing_suite(void)
 	TCase *t = tcase_create("framing");
 
 	tcase_add_loop_test(t, row, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_test(t, no_coding_at_all);
 	tcase_add_loop_test(t, host, 0, sizeof(hosts) / sizeof(hosts[0]));
 	tcase_add_test(t, host_with_a_nul);
 	tcase_add_loop_test(t, names, 0, 17);
