@@ -339,11 +339,8 @@ load_all(struct load *l)
 {
 	char *cwd = getcwd(NULL, 0);
 
-	if (!cwd) {
-		path_fault(l, "current directory");
-		return;
-	}
-	l->cwd = l->folder = cwd;
+	/* a folder that was removed since the start must not stop a reload */
+	l->cwd = l->folder = cwd ? cwd : ".";
 	set_defaults(l);
 	read_file(l);
 	for (size_t i = 0; i < l->args->noverrides; i++)

@@ -4,6 +4,7 @@
  * How a text becomes the member of struct conf that a row names is keyset.c's.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "conf/keys.h"
 
@@ -195,7 +196,8 @@ key_nearest_section(struct str section)
 	int best = NEAR_MAX;
 
 	for (size_t i = 0; i < keys_len; i++)
-		if (is_nearer(section, keys[i].section, &best))
+		if ((!i || strcmp(keys[i].section, keys[i - 1].section)) &&
+			is_nearer(section, keys[i].section, &best))
 			found = keys[i].section;
 	for (size_t i = 0; i < 2; i++)
 		if (is_nearer(section, pairs_sections[i], &best))

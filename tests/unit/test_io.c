@@ -137,13 +137,15 @@ START_TEST(a_range_of_a_file)
 }
 END_TEST
 
-static char path[] = "/tmp/narwhal-io-XXXXXX";
+static char path[32];
 
 static void
 write_file(size_t n)
 {
-	int fd = mkstemp(path);
+	int fd;
 
+	strcpy(path, "/tmp/narwhal-io-XXXXXX");
+	fd = mkstemp(path);
 	ck_assert_int_ge(fd, 0);
 	for (size_t i = 0; i < n; i++)
 		ck_assert_int_eq(write(fd, i % 2 ? "b" : "a", 1), 1);
