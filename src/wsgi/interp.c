@@ -98,13 +98,14 @@ choose_executable(char *path)
 {
 	const char *asked = nw_setting(server, "virtualenv"),
 		   *active = getenv("VIRTUAL_ENV");
+	bool meant = asked && *asked;
+	bool by_key = meant && !(active && strcmp(asked, active) == 0);
 
-	if (asked && *asked && (!active || strcmp(asked, active) != 0))
-		return check_environment(asked, path, NW_ERROR) ? 0 : -1;
-	if (active && *active && check_environment(active, path, NW_WARNING))
+	if (meant &&
+		check_environment(asked, path, by_key ? NW_ERROR : NW_WARNING))
 		return 0;
 	PyOS_snprintf(path, PATH_MAX, "%s", NW_PYTHON);
-	return 0;
+	return by_key ? -1 : 0;
 }
 
 /* ---- start ---- */
