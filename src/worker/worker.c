@@ -17,21 +17,15 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/io.h"
-#include "proc/leash.h"
 #include "proc/signals.h"
+#include "worker/acceptor.h"
 #include "worker/forkguard.h"
-#include "worker/serve.h"
 
 /* Ready connections looked at in one go. */
 #define EVENTS_MAX 128
 
-/* How long not to accept after the system ran out of something. */
-#define ACCEPT_PAUSE_US 100000
-
-/* Tags of epoll's data that are no slots of the park. */
+/* epoll's data of the leash; see also acceptor.h and park.h. */
 #define TAG_LEASH PARK_OTHERS
-#define TAG_LISTENER (PARK_OTHERS + 1) /* + its index */
 
 struct worker {
 	const struct worker_setup *setup;
@@ -39,13 +33,7 @@ struct worker {
 	struct park park;
 	struct api_settings lookups;
 	struct arena values; /* what apps asked of the settings */
-	int listener_fds[LEASH_LISTENERS_MAX]; /* -1: not ours any more */
-	struct conn_peer bound[LEASH_LISTENERS_MAX]; /* their addresses */
-	int nlisteners;
-	bool listening; /* the listeners are in the epoll set */
-	bool short_of_fds; /* said so in the log */
-	int64_t accept_at; /* not before this moment */
-	uint64_t draining; /* listeners to serve empty before leaving */
+	struct acceptor acceptor;
 	bool orphaned; /* the master is gone */
 };
 
@@ -92,133 +80,6 @@ option_at(void *arg, size_t i, const char **ret_name, const char **ret_value)
 	return 0;
 }
 
-/* ---- listeners ---- */
-
-static int
-listen_to(struct worker *w, int i)
-{
-	struct epoll_event e = {.events = EPOLLIN | EPOLLEXCLUSIVE,
-		.data.u64 = TAG_LISTENER + i};
-
-	return epoll_ctl(
-		w->park.epoll_fd, EPOLL_CTL_ADD, w->listener_fds[i], &e);
-}
-
-/* Have all listeners in the epoll set, or none of them. */
-static void
-set_listening(struct worker *w, bool on)
-{
-	int i;
-
-	if (w->listening == on)
-		return;
-	w->listening = on;
-	for (i = 0; i < w->nlisteners; i++) {
-		if (w->listener_fds[i] == -1)
-			continue;
-		if (on)
-			listen_to(w, i);
-		else
-			epoll_ctl(w->park.epoll_fd, EPOLL_CTL_DEL,
-				w->listener_fds[i], NULL);
-	}
-}
-
-static void
-close_listener(struct worker *w, int i)
-{
-	if (w->listener_fds[i] == -1)
-		return;
-	if (w->listening)
-		epoll_ctl(w->park.epoll_fd, EPOLL_CTL_DEL, w->listener_fds[i],
-			NULL);
-	fd_close(&w->listener_fds[i]);
-	w->draining &= ~(UINT64_C(1) << i);
-}
-
-/*
- * Move to the end of the listener's queue of waiting workers: the kernel wakes
- * the one that has waited longest in it, and with a kept connection this one
- * has enough to do already.
- */
-static void
-step_back(struct worker *w, int i)
-{
-	if (!w->listening || w->setup->conf->workers == 1)
-		return;
-	epoll_ctl(w->park.epoll_fd, EPOLL_CTL_DEL, w->listener_fds[i], NULL);
-	listen_to(w, i);
-}
-
-static void
-accept_failed(struct worker *w)
-{
-	switch (errno) {
-	case EMFILE:
-	case ENFILE:
-	case ENOBUFS:
-	case ENOMEM:
-		if (!w->short_of_fds)
-			log_warning("cannot accept: %s; waiting for better "
-				    "times",
-				strerror(errno));
-		w->short_of_fds = true;
-		w->accept_at = clock_us() + ACCEPT_PAUSE_US;
-		set_listening(w, false);
-		park_close_idle(&w->park);
-		break;
-	}
-}
-
-/*
- * Accept and serve one connection.  Returns 1, 0 if none is waiting, -1 if it
- * cannot be done now.
- */
-static int
-accept_one(struct worker *w, int i)
-{
-	struct sockaddr_storage peer;
-	socklen_t len = sizeof(peer);
-	int fd;
-
-	if (w->listener_fds[i] == -1)
-		return 0;
-	if (!park_has_room(&w->park))
-		return -1;
-	peer.ss_family = AF_UNSPEC;
-	fd = io_accept(w->listener_fds[i], (struct sockaddr *)&peer, &len,
-		SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd == -1 && errno == EAGAIN)
-		return 0;
-	if (fd == -1) {
-		accept_failed(w);
-		return -1;
-	}
-	w->short_of_fds = false;
-	if (serve_new(&w->serve, i, fd, &peer, len))
-		step_back(w, i);
-	return 1;
-}
-
-/* One from each listener, so that none has to wait for another. */
-static bool
-accept_each(struct worker *w)
-{
-	bool any = false;
-	int i, got;
-
-	if (clock_us() < w->accept_at)
-		return false;
-	for (i = 0; i < w->nlisteners; i++) {
-		got = accept_one(w, i);
-		if (got == 1)
-			any = true;
-		if (got == 0 && w->draining & (UINT64_C(1) << i))
-			close_listener(w, i);
-	}
-	return any;
-}
-
 /* ---- retiring ---- */
 
 /*
@@ -231,18 +92,10 @@ retire(struct worker *w, uint64_t drain)
 {
 	const struct leash_message m = {
 		.word = LEASH_RETIRING, .error_fd = -1, .access_fd = -1};
-	int i;
 
-	w->draining |= drain;
 	w->serve.retiring = true;
 	atomic_store(&w->setup->board->state, BOARD_RETIRING);
-	for (i = 0; i < w->nlisteners; i++) {
-		/* The event that woke us may have been meant for a connection
-		 * nobody else was woken for. */
-		accept_one(w, i);
-		if (!(w->draining & (UINT64_C(1) << i)))
-			close_listener(w, i);
-	}
+	acceptor_retire(&w->acceptor, drain);
 	leash_send(w->setup->leash, &m);
 	park_hurry(&w->park, clock_us());
 }
@@ -300,7 +153,7 @@ static bool
 may_leave(const struct worker *w)
 {
 	return w->orphaned ||
-		(w->serve.retiring && w->draining == 0 &&
+		(w->serve.retiring && w->acceptor.draining == 0 &&
 			park_count(&w->park) == 0);
 }
 
@@ -315,8 +168,9 @@ take_events(struct worker *w, const struct epoll_event *e, int n)
 		if (e[i].data.u64 == TAG_LEASH)
 			heed_leash(w);
 	for (i = 0; i < n; i++)
-		if (e[i].data.u64 >= TAG_LISTENER)
-			accept_one(w, (int)(e[i].data.u64 - TAG_LISTENER));
+		if (e[i].data.u64 >= ACCEPTOR_TAG)
+			acceptor_take(&w->acceptor,
+				(int)(e[i].data.u64 - ACCEPTOR_TAG));
 	for (i = 0; i < n && !w->orphaned; i++)
 		if (e[i].data.u64 < PARK_OTHERS)
 			serve_ready(&w->serve, (int)e[i].data.u64);
@@ -343,8 +197,8 @@ sleep_for_events(struct worker *w, struct epoll_event *e)
 	int64_t until = park_next_deadline(&w->park);
 	int n;
 
-	if (!w->listening && w->accept_at < until && park_has_room(&w->park))
-		until = w->accept_at;
+	if (acceptor_wake_at(&w->acceptor) < until)
+		until = acceptor_wake_at(&w->acceptor);
 	signals_hold();
 	if (signals_pending(SIGTERM) && !w->serve.retiring) {
 		signals_release();
@@ -376,10 +230,8 @@ run(struct worker *w)
 			take_events(w, events, n);
 		if (n < EVENTS_MAX)
 			expire(w, now);
-		set_listening(w,
-			park_has_room(&w->park) &&
-				(w->listening || now >= w->accept_at));
-		if (n > 0 || accept_each(w) || may_leave(w))
+		acceptor_listen(&w->acceptor);
+		if (n > 0 || acceptor_take_each(&w->acceptor) || may_leave(w))
 			continue;
 		n = sleep_for_events(w, events);
 		if (n > 0)
@@ -417,33 +269,11 @@ max_requests(const struct conf *c)
 	return c->max_requests + r % (c->max_requests_jitter + 1);
 }
 
-/* Nothing to tell of a wildcard: each connection has an address of its own. */
-static void
-read_bound(struct conn_peer *p, int fd)
-{
-	const struct sockaddr_in *v4 = (const void *)&p->sa;
-	const struct sockaddr_in6 *v6 = (const void *)&p->sa;
-
-	conn_read_local(fd, p);
-	if ((p->sa.ss_family == AF_INET &&
-		    v4->sin_addr.s_addr == htonl(INADDR_ANY)) ||
-		(p->sa.ss_family == AF_INET6 &&
-			IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)))
-		p->len = 0;
-}
-
 static int
-take_listeners(struct worker *w)
+watch_leash(struct worker *w)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = TAG_LEASH};
-	int i;
 
-	w->nlisteners = (int)w->setup->nlisteners;
-	for (i = 0; i < w->nlisteners; i++) {
-		w->listener_fds[i] = w->setup->listeners[i].fd;
-		read_bound(&w->bound[i], w->listener_fds[i]);
-	}
-	w->serve.bound = w->bound;
 	if (w->setup->leash == -1)
 		return 0;
 	return epoll_ctl(w->park.epoll_fd, EPOLL_CTL_ADD, w->setup->leash, &e);
@@ -508,10 +338,12 @@ prepare(struct worker *w)
 		serve_init(&w->serve, &settings, &w->lookups, &w->park,
 			w->setup->board, w->setup->access_fd,
 			c->access_log_format) == -1 ||
-		take_listeners(w) == -1) {
+		watch_leash(w) == -1) {
 		log_error("cannot boot: %s", strerror(errno));
 		return -1;
 	}
+	acceptor_init(&w->acceptor, &w->serve, &w->park, w->setup->listeners,
+		w->setup->nlisteners, c->workers > 1);
 	return 0;
 }
 
@@ -524,8 +356,7 @@ forget(void *arg)
 
 	signals_leave();
 	flusher_forget(&w->serve.flusher);
-	for (i = 0; i < w->nlisteners; i++)
-		fd_close(&w->listener_fds[i]);
+	acceptor_forget(&w->acceptor);
 	for (i = 0; i < w->park.max; i++)
 		fd_close(&w->park.slots[i].fd);
 	fd_close(&w->serve.conn.fd);
@@ -548,10 +379,7 @@ say_ready(const struct worker *w)
 static void
 finish(struct worker *w)
 {
-	int i;
-
-	for (i = 0; i < w->nlisteners; i++)
-		close_listener(w, i);
+	acceptor_close(&w->acceptor);
 	app_close(&w->serve.app, &w->serve.api.server);
 	serve_done(&w->serve);
 	park_done(&w->park);
@@ -570,7 +398,7 @@ worker_main(const struct worker_setup *setup)
 	forkguard_init(forget, &w);
 	if (serve_open_app(&w.serve, setup->conf->app) == -1)
 		exit(WORKER_NO_APP);
-	set_listening(&w, true);
+	acceptor_listen(&w.acceptor);
 	say_ready(&w);
 	run(&w);
 	finish(&w);
