@@ -321,12 +321,12 @@ outcome(int err)
 }
 
 static bool
-check_started(const struct start *s)
+check_started(const struct start *s, const char *what)
 {
 	if (s->started)
 		return true;
-	PyErr_SetString(PyExc_AssertionError,
-		"a body was given before start_response was called");
+	PyErr_Format(PyExc_AssertionError,
+		"%s was given before start_response was called", what);
 	return false;
 }
 
@@ -348,7 +348,7 @@ send_bytes(struct start *s, PyObject *bytes)
 	nw_request *r;
 	int err;
 
-	if (!check_started(s))
+	if (!check_started(s, "a body"))
 		return -1;
 	r = gate_enter(&s->r);
 	if (!r)
@@ -401,7 +401,7 @@ start_send_file(struct start *s, int fd, off_t offset, int64_t n)
 	nw_request *r;
 	int err;
 
-	if (!check_started(s))
+	if (!check_started(s, "a body"))
 		return SENT_FAILED;
 	if (!s->has_body || n == 0)
 		return SENT_ENOUGH;
@@ -501,7 +501,8 @@ start_add_trailer(PyObject *self, PyObject *args)
 	nw_request *r;
 	int err;
 
-	if (!PyArg_ParseTuple(args, "UU:add_trailer", &n, &v))
+	if (!PyArg_ParseTuple(args, "UU:add_trailer", &n, &v) ||
+		!check_started(s, "a trailer"))
 		return NULL;
 	r = gate_enter(&s->r);
 	if (!r)
