@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +158,32 @@ START_TEST(the_oldest_byte_counts)
 		;
 	ck_assert_int_eq(add("two", 3, NULL, NULL), 0);
 	ck_assert_int_eq(flusher_due_at(&f), due);
+	done();
+}
+END_TEST
+
+/* When does the timer run out?  In us, 0: it is not armed. */
+static int64_t
+timer_left(void)
+{
+	struct itimerspec t;
+
+	ck_assert_int_eq(timerfd_gettime(f.timer_fd, &t), 0);
+	return (int64_t)t.it_value.tv_sec * 1000000 + t.it_value.tv_nsec / 1000;
+}
+
+/* Armed for a chunk that has gone, it wakes too early for the next one. */
+START_TEST(an_early_wake_sends_nothing)
+{
+	open_with(8, 20000);
+	ck_assert_int_eq(add("one", 3, NULL, NULL), 0);
+	ck_assert_int_eq(push(), 0);
+	expect("HTTP/1.1 200 OK\r\n\r\none");
+	f.delay_us = FOREVER_US;
+	ck_assert_int_eq(add("two", 3, NULL, NULL), 0);
+	while (timer_left() < FOREVER_US / 2)
+		poll(NULL, 0, 1);
+	ck_assert(nothing_came());
 	done();
 }
 END_TEST
@@ -334,9 +361,10 @@ START_TEST(a_thread_without_signals)
 	const unsigned long want = 1UL << (SIGTERM - 1) | 1UL << (SIGUSR1 - 1);
 	unsigned long mask = 0;
 
-	open_with(8, FOREVER_US);
+	open_with(8, 1000);
 	ck_assert_int_eq(count_threads(&mask), 0);
 	ck_assert_int_eq(add("one", 3, NULL, NULL), 0);
+	expect("HTTP/1.1 200 OK\r\n\r\none"); /* it is well under way */
 	ck_assert_int_eq(count_threads(&mask), 1);
 	ck_assert_uint_eq(mask & want, want);
 	done();
@@ -454,6 +482,7 @@ flusher_suite(void)
 	tcase_add_test(t, sent_while_the_application_sleeps);
 	tcase_add_test(t, not_sent_before_it_is_due);
 	tcase_add_test(t, the_oldest_byte_counts);
+	tcase_add_test(t, an_early_wake_sends_nothing);
 	tcase_add_test(t, no_delay_no_thread);
 	tcase_add_test(t, the_rest_goes_when_the_client_reads);
 	tcase_add_test(t, a_client_that_is_full_is_not_asked_at_once);

@@ -497,6 +497,7 @@ queue_suite(void)
 	Suite *s = suite_create("queue");
 	TCase *t = tcase_create("queue");
 
+	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_short_body_gets_a_length);
 	tcase_add_test(t, head_and_copies_are_two_pieces);

@@ -389,6 +389,7 @@ START_TEST(each_release_exactly_once)
 	/* waits; then sent with the second one, which goes over the limit */
 	response_write(&rig.res, "a", 1, count_release, &n[0]);
 	ck_assert_int_eq(n[0], 0);
+	ck_assert_uint_eq(rig.flusher.queue.copies.len, 0);
 	response_write(&rig.res, bytes, sizeof(bytes), count_release, &n[1]);
 	ck_assert_int_eq(n[0], 1);
 	ck_assert_int_eq(response_flush(&rig.res), 0);
@@ -429,6 +430,21 @@ START_TEST(released_when_the_client_left)
 	ck_assert(!response_end(&rig.res, false));
 	ck_assert_int_eq(n, 2);
 	rig.client = -1;
+}
+END_TEST
+
+START_TEST(an_event_is_not_kept_back)
+{
+	rig_again_with(8, 1024, 1000);
+	rig_start(200);
+	ck_assert_int_eq(rig_write_z("data: 1\n\n"), 0);
+	while (rig.got.len == 0)
+		rig_read();
+	rig.got.len = 0;
+	ck_assert_int_eq(rig_write_z("data: 2\n\n"), 0);
+	while (rig.got.len == 0)
+		rig_read();
+	ck_assert(response_end(&rig.res, false));
 }
 END_TEST
 
@@ -541,6 +557,7 @@ bodies(void)
 	tcase_add_test(t, the_ninth_chunk_sends_all);
 	tcase_add_test(t, lock_step);
 	tcase_add_test(t, stopped_by_a_slow_client);
+	tcase_add_test(t, an_event_is_not_kept_back);
 	tcase_add_test(t, a_head_alone_is_not_forgotten);
 	tcase_add_test(t, a_file_between_writes);
 	tcase_add_test(t, a_file_of_declared_length);
@@ -574,6 +591,7 @@ response_suite(void)
 	TCase *cases[] = {bodies(), failures()};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		tcase_set_timeout(cases[i], 60);
 		tcase_add_checked_fixture(cases[i], rig_setup, rig_teardown);
 		suite_add_tcase(s, cases[i]);
 	}
