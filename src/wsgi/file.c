@@ -12,6 +12,8 @@
 #include <structmember.h>
 #include <sys/stat.h>
 
+#include "wsgi/text.h"
+
 struct file {
 	PyObject_HEAD PyObject *filelike;
 	PyObject *read; /* its method */
@@ -37,10 +39,10 @@ file_init(PyObject *self, PyObject *args, PyObject *names)
 		    args, names, "O|n", known, &filelike, &block_size))
 		return -1;
 	Py_XSETREF(f->filelike, Py_NewRef(filelike));
-	Py_XSETREF(f->read, PyObject_GetAttrString(filelike, "read"));
+	Py_XSETREF(f->read, text_attribute(filelike, "read"));
 	if (!f->read)
 		return -1;
-	Py_XSETREF(f->close, PyObject_GetAttrString(filelike, "close"));
+	Py_XSETREF(f->close, text_attribute(filelike, "close"));
 	if (!f->close && !PyErr_ExceptionMatches(PyExc_AttributeError))
 		return -1;
 	PyErr_Clear();
@@ -161,7 +163,7 @@ is_real(PyObject *file)
 		return 1;
 	if (!is_a(file, reader_type) && !is_a(file, random_type))
 		return 0;
-	raw = PyObject_GetAttrString(file, "raw");
+	raw = text_attribute(file, "raw");
 	if (!raw)
 		return -1;
 	yes = is_a(raw, raw_type);
@@ -174,7 +176,7 @@ static PyObject *
 real_file(PyObject *o)
 {
 	if (strcmp(Py_TYPE(o)->tp_name, "_TemporaryFileWrapper") == 0)
-		return PyObject_GetAttrString(o, "file");
+		return text_attribute(o, "file");
 	return Py_NewRef(o);
 }
 
@@ -184,7 +186,7 @@ locate(PyObject *file, int *ret_fd, off_t *ret_at)
 {
 	PyObject *o;
 
-	o = is_a(file, random_type) ? PyObject_CallMethod(file, "flush", NULL)
+	o = is_a(file, random_type) ? text_call(file, "flush")
 				    : Py_NewRef(Py_None);
 	if (!o)
 		return -1;
@@ -192,7 +194,7 @@ locate(PyObject *file, int *ret_fd, off_t *ret_at)
 	*ret_fd = PyObject_AsFileDescriptor(file);
 	if (*ret_fd == -1)
 		return -1;
-	o = PyObject_CallMethod(file, "tell", NULL);
+	o = text_call(file, "tell");
 	if (!o)
 		return -1;
 	*ret_at = (off_t)PyLong_AsLongLong(o);

@@ -10,6 +10,7 @@
 
 #include "wsgi/errors.h"
 #include "wsgi/file.h"
+#include "wsgi/text.h"
 
 static PyObject *
 item_at(PyObject *seq, Py_ssize_t i)
@@ -79,7 +80,7 @@ send_result(struct start *s, PyObject *result)
 static PyObject *
 close_method(PyObject *result)
 {
-	PyObject *close = PyObject_GetAttrString(result, "close");
+	PyObject *close = text_attribute(result, "close");
 
 	if (!close && PyErr_ExceptionMatches(PyExc_AttributeError))
 		PyErr_Clear();

@@ -49,4 +49,12 @@ text_is(PyObject *o, nw_str s)
 /* The same without regard to the case of ASCII letters; z is in lower case. */
 bool text_eq_nocase(nw_str s, const char *z);
 
+/*
+ * The attribute of an object, and a call of its method without arguments.  The
+ * name is a literal, interned at its first use: a new str each time would push
+ * others out of Python's cache of attributes.
+ */
+PyObject *text_attribute(PyObject *o, const char *name);
+PyObject *text_call(PyObject *o, const char *name);
+
 #endif

@@ -6,11 +6,12 @@ import os
 import sys
 import tempfile
 import weakref
+from collections import deque
 
 TEXT = [('Content-Type', 'text/plain')]
 FILE = tempfile.TemporaryFile()
 FILE.write(b'file' * 5000)
-alive = []              # weak references to what a request had
+alive = deque(maxlen=1000)      # weak references to what requests had
 
 
 class Thing:
