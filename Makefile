@@ -149,8 +149,20 @@ $(OUT)/tests/replay_%: $(OBJ)/tests/fuzz/fuzz_%.o $(OBJ)/tests/fuzz/replay.o \
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LIBS)
 
-tests: all $(OUT)/tests/unit $(OUT)/tests/process $(REPLAY) $(TEST_APPS) \
-	$(TEST_TOOLS)
+# Whatever the KIND, what two threads share runs under the thread sanitizer.
+RACES	= tests/unit/main.c tests/unit/test_flusher.c src/worker/flusher.c \
+	src/worker/queue.c src/http/chunk.c src/http/strict.c \
+	$(patsubst %,src/base/%.c,buf clock fd io log str)
+
+$(OUT)/tests/races: $(RACES) $(wildcard src/base/*.h src/http/*.h src/worker/*.h)
+	@mkdir -p $(OBJ)/tests/races
+	@echo 'X(flusher)' >$(OBJ)/tests/races/suites.h
+	$(CC) -std=gnu11 -O1 -g -fsanitize=thread $(WARN) $(CPPFLAGS) -pthread \
+		-I$(OBJ)/tests/races -o $@ $(RACES) \
+		$$(pkg-config --libs check)
+
+tests: all $(OUT)/tests/unit $(OUT)/tests/process $(OUT)/tests/races $(REPLAY) \
+	$(TEST_APPS) $(TEST_TOOLS)
 
 test: tests
 	KIND=$(KIND) OUT=$(OUT) CONFORMANCE="$(CONFORMANCE)" scripts/test
@@ -178,7 +190,7 @@ deps:
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(TEST_SRC:%.c=$(OBJ)/%.o) \
 	$(PROC_SRC:%.c=$(OBJ)/%.o) $(FUZZ:%=$(OBJ)/tests/fuzz/fuzz_%.o) \
-	$(OBJ)/tests/fuzz/replay.o $(TEST_APPS) $(TEST_TOOLS): | deps
+	$(OBJ)/tests/fuzz/replay.o $(TEST_APPS) $(TEST_TOOLS) $(OUT)/tests/races: | deps
 lint: | deps
 endif
 
