@@ -198,7 +198,9 @@ framing_read(struct framing *f, const struct head *h)
 		status = read_field(&l, &h->fields[i]);
 	if (!status)
 		status = judge(&l);
-	*f = status ? (struct framing){0} : l.f;
+	if (status)
+		l.f = (struct framing){0};
+	*f = l.f;
 	return status;
 }
 
