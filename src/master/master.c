@@ -38,8 +38,9 @@ enum {
 
 static struct master the_master;
 
-struct generation *
-master_generation(struct master *m, uint64_t number)
+/* NULL for that of a trial that was dropped. */
+static struct generation *
+find_generation(struct master *m, uint64_t number)
 {
 	struct generation *g;
 
@@ -127,7 +128,7 @@ bury_worker(struct master *m, int slot, int status)
 	};
 	int64_t now = clock_us(), pause = m->pool.backoff_until;
 	bool expected =
-		m->pool.quick || master_generation(m, s->generation) == NULL;
+		m->pool.quick || find_generation(m, s->generation) == NULL;
 
 	heed_leash(m, slot);
 	obituary_write(s, slot, board, status, expected, now);
@@ -266,7 +267,7 @@ run_out_at(void *arg, int slot)
 static void
 spawn(struct master *m, const struct pool_action *a)
 {
-	struct generation *g = master_generation(m, a->generation);
+	struct generation *g = find_generation(m, a->generation);
 	int leash = -1;
 	pid_t pid = spawn_worker(m, a->slot, g, &leash);
 	int64_t now = clock_us();
@@ -279,11 +280,12 @@ spawn(struct master *m, const struct pool_action *a)
 	pool_spawned(&m->pool, a->slot, pid, leash, a->generation, now);
 }
 
-void
-master_tell_retire(struct master *m, int slot)
+/* What its retirement is about: stop accepting, or drain some queues first. */
+static void
+tell_retire(struct master *m, int slot)
 {
 	const struct pool_slot *s = &m->pool.slots[slot];
-	const struct generation *g = master_generation(m, s->generation);
+	const struct generation *g = find_generation(m, s->generation);
 	struct leash_message msg = {.error_fd = -1, .access_fd = -1};
 
 	/* It may be busy: the response it is making can still say close. */
@@ -300,7 +302,7 @@ abort_worker(struct master *m, const struct pool_action *a, int64_t now)
 {
 	const struct pool_slot *s = &m->pool.slots[a->slot];
 	const struct board_slot *board = &m->board.slots[a->slot];
-	const struct generation *g = master_generation(m, s->generation);
+	const struct generation *g = find_generation(m, s->generation);
 
 	if (a->overdue)
 		obituary_overdue(s, board, g->conf->timeout_ms, now);
@@ -316,7 +318,7 @@ kill_worker(struct master *m, int slot, int64_t now)
 	const struct pool_slot *s = &m->pool.slots[slot];
 
 	/* That of a trial that was dropped is not late. */
-	if (master_generation(m, s->generation) != NULL)
+	if (find_generation(m, s->generation) != NULL)
 		obituary_late(s, &m->board.slots[slot], SIGKILL, now);
 	kill(s->pid, SIGKILL);
 	pool_killed(&m->pool, slot);
@@ -344,7 +346,7 @@ perform(struct master *m, const struct pool_action *a)
 		spawn(m, a);
 		break;
 	case POOL_RETIRE:
-		master_tell_retire(m, a->slot);
+		tell_retire(m, a->slot);
 		pool_retired(&m->pool, a->slot, now);
 		break;
 	case POOL_QUIT:

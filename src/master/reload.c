@@ -34,7 +34,7 @@ log_lines(struct buf *b, void (*log)(const char *fmt, ...))
 
 	while (str_cut(&rest, '\n', &line))
 		if (line.len > 0)
-			log("reload: %.*s", STR_ARG(line));
+			log("%.*s", STR_ARG(line));
 }
 
 static void

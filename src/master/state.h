@@ -19,10 +19,4 @@ struct master {
 	bool handing_over; /* committed, but older workers may still accept */
 };
 
-/* The generation of that number, or NULL. */
-struct generation *master_generation(struct master *m, uint64_t number);
-
-/* Say to the worker what its retirement is about: retire or drain. */
-void master_tell_retire(struct master *m, int slot);
-
 #endif
