@@ -17,6 +17,8 @@ main(void)
 	SRunner *r = srunner_create(NULL);
 	int failed;
 
+	/* Check's 4 s are not much on a busy machine. */
+	setenv("CK_DEFAULT_TIMEOUT", "60", 0);
 #define X(name) srunner_add_suite(r, name##_suite());
 #include "suites.h"
 #undef X
