@@ -275,7 +275,7 @@ value_of(struct name *n, nw_str s)
 
 /* Repeated: what is there already, the separator, and this one. */
 static int
-join(PyObject *environ, const struct name *n, PyObject *first, PyObject *more)
+join(PyObject *env, const struct name *n, PyObject *first, PyObject *more)
 {
 	PyObject *between = n->kind == NAME_COOKIE ? semicolon : comma,
 		 *all = PyUnicode_FromFormat("%U%U%U", first, between, more);
@@ -283,31 +283,30 @@ join(PyObject *environ, const struct name *n, PyObject *first, PyObject *more)
 
 	if (!all)
 		return -1;
-	r = PyDict_SetItem(environ, n->key, all);
+	r = PyDict_SetItem(env, n->key, all);
 	Py_DECREF(all);
 	return r;
 }
 
 static int
-add_value(PyObject *environ, struct name *n, nw_str s)
+add_value(PyObject *env, struct name *n, nw_str s)
 {
-	Py_ssize_t before = PyDict_GET_SIZE(environ);
+	Py_ssize_t before = PyDict_GET_SIZE(env);
 	PyObject *value = value_of(n, s), *there;
 	int r = -1;
 
 	if (!value)
 		return -1;
-	there = PyDict_SetDefault(environ, n->key, value);
+	there = PyDict_SetDefault(env, n->key, value);
 	if (there)
-		r = PyDict_GET_SIZE(environ) > before
-			? 0
-			: join(environ, n, there, value);
+		r = PyDict_GET_SIZE(env) > before ? 0
+						  : join(env, n, there, value);
 	Py_DECREF(value);
 	return r;
 }
 
 static int
-add_length(PyObject *environ, nw_request *r)
+add_length(PyObject *env, nw_request *r)
 {
 	int64_t length = nw_content_length(r);
 	PyObject *value;
@@ -318,13 +317,13 @@ add_length(PyObject *environ, nw_request *r)
 	value = PyUnicode_FromFormat("%lld", (long long)length);
 	if (!value)
 		return -1;
-	failed = PyDict_SetItem(environ, content_length, value);
+	failed = PyDict_SetItem(env, content_length, value);
 	Py_DECREF(value);
 	return failed;
 }
 
 static int
-add_field(PyObject *environ, nw_request *r, const nw_field *f)
+add_field(PyObject *env, nw_request *r, const nw_field *f)
 {
 	struct name *n = names_get(f->name);
 
@@ -334,26 +333,26 @@ add_field(PyObject *environ, nw_request *r, const nw_field *f)
 	case NAME_DROPPED:
 		return 0;
 	case NAME_LENGTH:
-		return add_length(environ, r);
+		return add_length(env, r);
 	default:
-		return add_value(environ, n, f->value);
+		return add_value(env, n, f->value);
 	}
 }
 
 PyObject *
 environ_new(nw_request *r)
 {
-	PyObject *environ;
+	PyObject *env;
 	const nw_field *f;
 	size_t n;
 
 	if (set_vars(r) == -1)
 		return NULL;
-	environ = PyDict_Copy(base);
+	env = PyDict_Copy(base);
 	f = nw_fields(r, &n);
-	for (size_t i = 0; environ && i < n; i++) {
-		if (add_field(environ, r, &f[i]) == -1)
-			Py_CLEAR(environ);
+	for (size_t i = 0; env && i < n; i++) {
+		if (add_field(env, r, &f[i]) == -1)
+			Py_CLEAR(env);
 	}
-	return environ;
+	return env;
 }

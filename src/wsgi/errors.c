@@ -63,28 +63,28 @@ static PyObject *
 say_true(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
-	Py_RETURN_TRUE;
+	return Py_NewRef(Py_True);
 }
 
 static PyObject *
 say_false(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
-	Py_RETURN_FALSE;
+	return Py_NewRef(Py_False);
 }
 
 static PyObject *
 say_nothing(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
-	Py_RETURN_NONE;
+	return Py_NewRef(Py_None);
 }
 
 static PyObject *
 get_closed(PyObject *self, void *arg)
 {
 	(void)self, (void)arg;
-	Py_RETURN_FALSE;
+	return Py_NewRef(Py_False);
 }
 
 static PyObject *

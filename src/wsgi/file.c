@@ -227,13 +227,13 @@ measure(PyObject *file, int *ret_fd, off_t *ret_at, int64_t *ret_left)
 static enum sent
 send_range(struct start *s, int fd, off_t at, int64_t left)
 {
-	if (start_set_length(s, left) == SENT_FAILED)
+	if (write_length(s, left) == SENT_FAILED)
 		return SENT_FAILED;
 	if (s->length != -1 && left > s->length - s->sent)
 		left = s->length - s->sent;
 	if (left <= 0)
 		return SENT;
-	return start_send_file(s, fd, at, left);
+	return write_file(s, fd, at, left);
 }
 
 enum sent

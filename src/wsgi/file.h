@@ -4,7 +4,7 @@
 #ifndef WSGI_FILE_H
 #define WSGI_FILE_H
 
-#include "wsgi/start.h"
+#include "wsgi/write.h"
 
 /* The class, borrowed; NULL with an exception. */
 PyObject *file_type_ready(void);

@@ -59,10 +59,13 @@ gate_close(void)
 static void
 wait_for_it(void)
 {
+	PyThreadState *mine;
+
 	if (PyThread_acquire_lock(lock, NOWAIT_LOCK))
 		return;
-	Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(lock, WAIT_LOCK);
-	Py_END_ALLOW_THREADS
+	mine = PyEval_SaveThread();
+	PyThread_acquire_lock(lock, WAIT_LOCK);
+	PyEval_RestoreThread(mine);
 }
 
 void
@@ -75,14 +78,17 @@ gate_seize(void)
 nw_request *
 gate_enter(nw_request *const *slot)
 {
+	nw_request *r;
+
 	if (owner == PyThread_get_thread_ident()) {
 		PyErr_SetString(PyExc_RuntimeError,
 			"called from within another call about the request");
 		return NULL;
 	}
 	gate_seize();
-	if (*slot)
-		return *slot;
+	r = *slot; /* it may have ended while this thread waited */
+	if (r)
+		return r;
 	gate_leave();
 	PyErr_SetString(PyExc_RuntimeError, "the request is over");
 	return NULL;

@@ -25,6 +25,7 @@
 #define PYTHON_VERSION VERSION_OF(PY_MAJOR_VERSION, PY_MINOR_VERSION)
 
 static nw_server *server;
+static void *libpython; /* never closed */
 
 static void __attribute__((format(printf, 2, 3)))
 say(nw_level level, const char *fmt, ...)
@@ -52,7 +53,8 @@ promote_libpython(void)
 	Dl_info info;
 
 	if (dladdr((void *)&PyType_Type, &info) && info.dli_fname)
-		dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+		libpython = dlopen(
+			info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
 /* ---- the virtual environment ---- */

@@ -26,11 +26,11 @@ send_sequence(struct start *s, PyObject *seq)
 	enum sent r = SENT;
 
 	if (Py_SIZE(seq) == 1 && PyBytes_Check(item_at(seq, 0)))
-		r = start_set_length(s, PyBytes_GET_SIZE(item_at(seq, 0)));
+		r = write_length(s, PyBytes_GET_SIZE(item_at(seq, 0)));
 	for (Py_ssize_t i = 0; r == SENT && i < Py_SIZE(seq); i++) {
 		PyObject *item = Py_NewRef(item_at(seq, i));
 
-		r = start_send(s, item);
+		r = write_bytes(s, item);
 		Py_DECREF(item);
 	}
 	return r;
@@ -45,7 +45,7 @@ send_items(struct start *s, PyObject *iterable)
 	if (!iterator)
 		return SENT_FAILED;
 	while (r == SENT && (item = PyIter_Next(iterator))) {
-		r = start_send(s, item);
+		r = write_bytes(s, item);
 		Py_DECREF(item);
 	}
 	Py_DECREF(iterator);

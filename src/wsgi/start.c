@@ -1,5 +1,5 @@
 /*
- * start.c -- start_response, write() and what else speaks of the response.
+ * start.c -- start_response.
  *
  * Status and fields go to the server at once; it keeps them until the first
  * byte of the body, so a second call with exc_info can still replace them.
@@ -14,9 +14,6 @@
 
 #include "wsgi/fault.h"
 #include "wsgi/text.h"
-
-/* Longer bytes objects are not copied but kept until they are sent. */
-#define KEEP_MIN 4096
 
 /* ---- status ---- */
 
@@ -65,36 +62,22 @@ check_status(PyObject *status, int *ret_code, const char **ret_reason)
 /* ---- header fields ---- */
 
 static int
-check_header_types(PyObject *headers)
+check_list(PyObject *headers)
 {
-	if (!PyList_Check(headers)) {
-		PyErr_Format(PyExc_TypeError,
-			"start_response: headers must be a list, not %.100s",
-			Py_TYPE(headers)->tp_name);
-		return -1;
-	}
-	for (Py_ssize_t i = 0; i < PyList_GET_SIZE(headers); i++) {
-		PyObject *h = PyList_GET_ITEM(headers, i);
-
-		if (PyTuple_Check(h) && PyTuple_GET_SIZE(h) == 2 &&
-			PyUnicode_Check(PyTuple_GET_ITEM(h, 0)) &&
-			PyUnicode_Check(PyTuple_GET_ITEM(h, 1)))
-			continue;
-		PyErr_Format(PyExc_TypeError,
-			"start_response: header %zd must be a tuple (str, str), "
-			"not %R",
-			i, h);
-		return -1;
-	}
-	return 0;
+	if (PyList_Check(headers))
+		return 0;
+	PyErr_Format(PyExc_TypeError,
+		"start_response: headers must be a list, not %.100s",
+		Py_TYPE(headers)->tp_name);
+	return -1;
 }
 
-/* Name and value of a checked header; false if one is not latin-1. */
 static bool
-header_bytes(PyObject *h, nw_str *ret_name, nw_str *ret_value)
+is_header(PyObject *h)
 {
-	return text_bytes(PyTuple_GET_ITEM(h, 0), ret_name) &&
-		text_bytes(PyTuple_GET_ITEM(h, 1), ret_value);
+	return PyTuple_Check(h) && PyTuple_GET_SIZE(h) == 2 &&
+		PyUnicode_Check(PyTuple_GET_ITEM(h, 0)) &&
+		PyUnicode_Check(PyTuple_GET_ITEM(h, 1));
 }
 
 /* Give all to the server.  Returns the one that was refused, or NULL. */
@@ -105,9 +88,9 @@ add_headers(struct start *s, nw_request *r, PyObject *headers)
 		PyObject *h = PyList_GET_ITEM(headers, i);
 		nw_str name, value;
 
-		if (!header_bytes(h, &name, &value) ||
+		if (!is_header(h) || !text_pair(h, &name, &value) ||
 			r->api->add_field(r, name, value) == -1)
-			return h;
+			return Py_NewRef(h);
 		if (name.len == 14 && text_eq_nocase(name, "content-length"))
 			s->length = strtoll(value.p, NULL, 10);
 	}
@@ -134,7 +117,14 @@ raise_refused(PyObject *header)
 	const char *why = "it has characters a header must not have";
 	nw_str name, value;
 
-	if (!header_bytes(header, &name, &value))
+	if (!is_header(header)) {
+		PyErr_Format(PyExc_TypeError,
+			"start_response: a header must be a tuple (str, str), "
+			"not %R",
+			header);
+		return;
+	}
+	if (!text_pair(header, &name, &value))
 		why = "it is not latin-1";
 	else if (is_hop_by_hop(name))
 		why = "hop-by-hop fields are the server's";
@@ -146,7 +136,7 @@ raise_refused(PyObject *header)
 
 /* ---- start_response ---- */
 
-/* exc_info without exception is like none; else a tuple of three. */
+/* None is like none; else it is a tuple of three. */
 static int
 check_exc_info(PyObject **exc_info)
 {
@@ -180,26 +170,30 @@ raise_again(PyObject *exc_info)
 	PyErr_SetObject((PyObject *)Py_TYPE(value), value);
 }
 
-/* May it be (re)started?  PEP 3333, "The start_response() Callable". */
-static int
-check_turn(struct start *s, nw_request *r, PyObject *exc_info)
+/* PEP 3333, "The start_response() Callable" */
+static void
+raise_late(PyObject *exc_info)
 {
-	if (exc_info && nw_is_committed(r)) {
+	if (exc_info)
 		raise_again(exc_info);
-		return -1;
-	}
-	if (!exc_info && s->started) {
+	else
 		PyErr_SetString(PyExc_AssertionError,
 			"start_response was called twice without exc_info");
-		return -1;
-	}
-	return 0;
 }
 
-static bool
-may_have_body(const struct start *s, int code)
+/* 0, the errno, or -1 and what was refused. */
+static int
+give(struct start *s, nw_request *r, int code, const char *reason,
+	PyObject *headers, PyObject **ret_refused)
 {
-	return !s->head_only && code != 204 && code != 304;
+	s->started = false;
+	s->length = -1;
+	s->no_content = code == 204 || code == 304;
+	if (nw_start(r, code, reason) == -1)
+		return errno;
+	*ret_refused = add_headers(s, r, headers);
+	s->started = !*ret_refused;
+	return s->started ? 0 : -1;
 }
 
 static int
@@ -209,35 +203,27 @@ start(struct start *s, PyObject *status, PyObject *headers, PyObject *exc_info)
 	const char *reason;
 	nw_request *r;
 	int code, err = 0;
+	bool late;
 
 	if (check_exc_info(&exc_info) == -1 ||
 		check_status(status, &code, &reason) == -1 ||
-		check_header_types(headers) == -1)
+		check_list(headers) == -1)
 		return -1;
 	r = gate_enter(&s->r);
 	if (!r)
 		return -1;
+	late = exc_info ? nw_is_committed(r) : s->started;
+	if (!late)
+		err = give(s, r, code, reason, headers, &refused);
 	gate_leave();
-	if (check_turn(s, r, exc_info) == -1)
-		return -1;
-	if (!gate_enter(&s->r))
-		return -1;
-	s->started = false;
-	s->length = -1;
-	if (nw_start(r, code, reason) == -1)
-		err = errno;
-	else
-		refused = add_headers(s, r, headers);
-	gate_leave();
-	if (err)
-		fault_raise(err);
-	if (refused)
+	if (late)
+		raise_late(exc_info);
+	else if (refused)
 		raise_refused(refused);
-	if (err || refused)
-		return -1;
-	s->has_body = may_have_body(s, code);
-	s->started = true;
-	return 0;
+	else if (err)
+		fault_raise(err);
+	Py_XDECREF(refused);
+	return late || err ? -1 : 0;
 }
 
 /* The arguments by position or by name. */
@@ -284,44 +270,8 @@ start_call(
 	return Py_NewRef(s->write ? s->write : Py_None);
 }
 
-/* ---- the body ---- */
-
-static void
-release_bytes(void *arg)
-{
-	Py_DECREF((PyObject *)arg);
-}
-
-/* 0, or the errno. */
-static int
-hand_over(nw_request *r, PyObject *bytes, size_t n)
-{
-	const char *p = PyBytes_AS_STRING(bytes);
-	int failed;
-
-	if (n < KEEP_MIN || !PyBytes_CheckExact(bytes))
-		failed = nw_write(r, p, n);
-	else
-		failed = nw_write_release(
-			r, p, n, release_bytes, Py_NewRef(bytes));
-	return failed ? errno : 0;
-}
-
-/* The client's end of it is no failure of the application's. */
-static enum sent
-outcome(int err)
-{
-	if (!err)
-		return SENT;
-	fault_raise(err);
-	if (err != EMSGSIZE && !fault_is_set())
-		return SENT_FAILED;
-	PyErr_Clear();
-	return SENT_ENOUGH;
-}
-
-static bool
-check_started(const struct start *s, const char *what)
+bool
+start_check(const struct start *s, const char *what)
 {
 	if (s->started)
 		return true;
@@ -330,208 +280,7 @@ check_started(const struct start *s, const char *what)
 	return false;
 }
 
-static int
-check_bytes(PyObject *o)
-{
-	if (PyBytes_Check(o))
-		return 0;
-	PyErr_Format(PyExc_TypeError, "the body must be bytes, not %.100s: %R",
-		Py_TYPE(o)->tp_name, o);
-	return -1;
-}
-
-/* Into the server with it; the errno, or -1 with an exception. */
-static int
-send_bytes(struct start *s, PyObject *bytes)
-{
-	size_t n = (size_t)PyBytes_GET_SIZE(bytes);
-	nw_request *r;
-	int err;
-
-	if (!check_started(s, "a body"))
-		return -1;
-	r = gate_enter(&s->r);
-	if (!r)
-		return -1;
-	err = hand_over(r, bytes, n);
-	s->sent += (int64_t)n;
-	gate_leave();
-	return err;
-}
-
-enum sent
-start_send(struct start *s, PyObject *bytes)
-{
-	int err;
-
-	if (check_bytes(bytes) == -1)
-		return SENT_FAILED;
-	if (PyBytes_GET_SIZE(bytes) == 0)
-		return SENT;
-	err = send_bytes(s, bytes);
-	if (err == -1)
-		return SENT_FAILED;
-	return !err && !s->has_body ? SENT_ENOUGH : outcome(err);
-}
-
-enum sent
-start_set_length(struct start *s, int64_t length)
-{
-	char z[24];
-	nw_request *r;
-	int n;
-
-	if (s->length != -1 || s->sent || s->has_trailers || !s->started ||
-		(!s->has_body && !s->head_only))
-		return SENT;
-	n = PyOS_snprintf(z, sizeof(z), "%lld", (long long)length);
-	r = gate_enter(&s->r);
-	if (!r)
-		return SENT_FAILED;
-	s->length = length;
-	r->api->add_field(
-		r, (nw_str){"Content-Length", 14}, (nw_str){z, (size_t)n});
-	gate_leave();
-	return SENT;
-}
-
-enum sent
-start_send_file(struct start *s, int fd, off_t offset, int64_t n)
-{
-	nw_request *r;
-	int err;
-
-	if (!check_started(s, "a body"))
-		return SENT_FAILED;
-	if (!s->has_body || n == 0)
-		return SENT_ENOUGH;
-	r = gate_enter(&s->r);
-	if (!r)
-		return SENT_FAILED;
-	err = nw_send_file(r, fd, offset, (size_t)n) == -1 ? errno : 0;
-	s->sent += n;
-	gate_leave();
-	return outcome(err);
-}
-
-static PyObject *
-start_write(PyObject *self, PyObject *bytes)
-{
-	int err = 0;
-
-	if (check_bytes(bytes) == -1)
-		return NULL;
-	if (PyBytes_GET_SIZE(bytes) > 0)
-		err = send_bytes((struct start *)self, bytes);
-	if (err > 0)
-		fault_raise(err);
-	if (err)
-		return NULL;
-	Py_RETURN_NONE;
-}
-
-/* ---- early hints and trailers ---- */
-
-static int
-read_hint(PyObject *pair, nw_field *f)
-{
-	if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
-		PyUnicode_Check(PyTuple_GET_ITEM(pair, 0)) &&
-		PyUnicode_Check(PyTuple_GET_ITEM(pair, 1)) &&
-		header_bytes(pair, &f->name, &f->value))
-		return 0;
-	PyErr_Format(PyExc_TypeError,
-		"early_hints: expected a list of tuples (str, str), found %R",
-		pair);
-	return -1;
-}
-
-static int
-send_hints(struct start *s, const nw_field *f, Py_ssize_t n)
-{
-	nw_request *r = gate_enter(&s->r);
-	int err = 0;
-
-	if (!r)
-		return -1;
-	if (!nw_is_committed(r) && nw_send_early_hints(r, f, (size_t)n) == -1)
-		err = errno;
-	gate_leave();
-	if (err == EINVAL)
-		PyErr_SetString(
-			PyExc_ValueError, "early_hints: a header was refused");
-	else if (err)
-		fault_raise(err);
-	return err ? -1 : 0;
-}
-
-static PyObject *
-start_early_hints(PyObject *self, PyObject *headers)
-{
-	PyObject *pairs = PySequence_Tuple(headers);
-	nw_field *f = NULL;
-	Py_ssize_t n, i;
-	int failed = -1;
-
-	if (!pairs)
-		return NULL;
-	n = PyTuple_GET_SIZE(pairs);
-	f = PyMem_New(nw_field, n ? n : 1);
-	for (i = 0; f && i < n; i++) {
-		if (read_hint(PyTuple_GET_ITEM(pairs, i), &f[i]) == -1)
-			break;
-	}
-	if (!f)
-		PyErr_NoMemory();
-	else if (i == n)
-		failed = send_hints((struct start *)self, f, n);
-	PyMem_Free(f);
-	Py_DECREF(pairs);
-	if (failed)
-		return NULL;
-	Py_RETURN_NONE;
-}
-
-static PyObject *
-start_add_trailer(PyObject *self, PyObject *args)
-{
-	struct start *s = (struct start *)self;
-	PyObject *n, *v;
-	nw_str name, value;
-	nw_request *r;
-	int err;
-
-	if (!PyArg_ParseTuple(args, "UU:add_trailer", &n, &v) ||
-		!check_started(s, "a trailer"))
-		return NULL;
-	r = gate_enter(&s->r);
-	if (!r)
-		return NULL;
-	err = !text_bytes(n, &name) || !text_bytes(v, &value) ? EINVAL
-		: nw_add_trailer(r, name, value) == -1	      ? errno
-							      : 0;
-	s->has_trailers = true;
-	gate_leave();
-	if (!err)
-		Py_RETURN_NONE;
-	if (err == EINVAL)
-		PyErr_Format(PyExc_ValueError, "add_trailer: (%R, %R) refused",
-			n, v);
-	else
-		fault_raise(err);
-	return NULL;
-}
-
 /* ---- the object ---- */
-
-static PyMethodDef functions[] = {
-	{"write", start_write, METH_O, "write(bytes): part of the body."},
-	{"early_hints", start_early_hints, METH_O,
-		"early_hints([(name, value), ...]): send 103."},
-	{"add_trailer", start_add_trailer, METH_VARARGS,
-		"add_trailer(name, value): sent after the body."},
-	{NULL, NULL, 0, NULL},
-};
 
 static PyTypeObject start_type = {
 	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "narwhal.StartResponse",
@@ -561,23 +310,13 @@ start_new(void)
 	return s;
 }
 
-PyObject *
-start_function(struct start *s, const char *name)
-{
-	PyMethodDef *f = functions;
-
-	while (strcmp(f->ml_name, name) != 0)
-		f++;
-	return PyCFunction_New(f, (PyObject *)s);
-}
-
 void
 start_attach(struct start *s, nw_request *r, bool head_only)
 {
 	s->r = r;
 	s->started = false;
 	s->head_only = head_only;
-	s->has_body = !head_only;
+	s->no_content = false;
 	s->has_trailers = false;
 	s->length = -1;
 	s->sent = 0;

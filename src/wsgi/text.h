@@ -49,6 +49,14 @@ text_is(PyObject *o, nw_str s)
 /* The same without regard to the case of ASCII letters; z is in lower case. */
 bool text_eq_nocase(nw_str s, const char *z);
 
+/* The bytes of a tuple of two str; false if one is not latin-1. */
+static inline bool
+text_pair(PyObject *tuple, nw_str *ret_name, nw_str *ret_value)
+{
+	return text_bytes(PyTuple_GET_ITEM(tuple, 0), ret_name) &&
+		text_bytes(PyTuple_GET_ITEM(tuple, 1), ret_value);
+}
+
 /*
  * The attribute of an object, and a call of its method without arguments.  The
  * name is a literal, interned at its first use: a new str each time would push

@@ -11,6 +11,7 @@
  */
 #include "wsgi/environ.h"
 #include "wsgi/errors.h"
+#include "wsgi/extras.h"
 #include "wsgi/fault.h"
 #include "wsgi/file.h"
 #include "wsgi/gate.h"
@@ -20,6 +21,7 @@
 #include "wsgi/send.h"
 #include "wsgi/start.h"
 #include "wsgi/text.h"
+#include "wsgi/write.h"
 
 struct set {
 	struct start *start;
@@ -35,6 +37,12 @@ static struct set set;
 
 /* ---- the set ---- */
 
+static PyObject *
+bind(struct start *s, PyMethodDef *def)
+{
+	return PyCFunction_New(def, (PyObject *)s);
+}
+
 static int
 set_make(struct set *k)
 {
@@ -42,9 +50,9 @@ set_make(struct set *k)
 	k->input = input_new();
 	if (!k->start || !k->input)
 		return -1;
-	k->write = start_function(k->start, "write");
-	k->early_hints = start_function(k->start, "early_hints");
-	k->add_trailer = start_function(k->start, "add_trailer");
+	k->write = bind(k->start, &write_def);
+	k->early_hints = bind(k->start, &extras_early_hints_def);
+	k->add_trailer = bind(k->start, &extras_add_trailer_def);
 	k->trailers = input_trailers_function(k->input);
 	k->start->write = k->write;
 	if (!k->write ||
@@ -201,15 +209,15 @@ wsgi_open(nw_server *s, void **ret_state)
 /* ---- handle ---- */
 
 static int
-call(struct set *k, nw_request *r, PyObject **ret_environ)
+call(struct set *k, nw_request *r, PyObject **ret_env)
 {
 	PyObject *args[3], *result;
 	int failed;
 
-	*ret_environ = environ_new(r);
-	if (!*ret_environ)
+	*ret_env = environ_new(r);
+	if (!*ret_env)
 		return -1;
-	args[1] = *ret_environ;
+	args[1] = *ret_env;
 	args[2] = (PyObject *)k->start;
 	result = PyObject_Vectorcall(
 		app, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
@@ -243,17 +251,17 @@ log_failure(nw_request *r)
 static int
 wsgi_handle(nw_request *r, void *state)
 {
-	PyObject *environ = NULL;
+	PyObject *env = NULL;
 	int failed;
 
 	(void)state;
 	failed = set_attach(&set, r);
 	if (!failed)
-		failed = call(&set, r, &environ);
+		failed = call(&set, r, &env);
 	set_detach(&set);
 	if (failed)
 		log_failure(r);
-	Py_XDECREF(environ);
+	Py_XDECREF(env);
 	return failed;
 }
 
