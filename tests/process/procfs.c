@@ -48,7 +48,7 @@ count_matches(const char *text, const char *pattern)
 	int n = 0;
 
 	MUST(regcomp(&re, pattern, REG_EXTENDED | REG_NEWLINE) == 0, "regex");
-	while (regexec(&re, at, 1, &m, at == text ? 0 : REG_NOTBOL) == 0) {
+	while (regexec(&re, at, 1, &m, 0) == 0) {
 		n++;
 		at = strchr(at + m.rm_eo, '\n'); /* once a line */
 		if (!at || !*++at)
