@@ -2,7 +2,8 @@
  * master.c -- the master's loop.
  *
  * Reap, heed signals, perform what the pool says until it says nothing, wait.
- * The decisions are in pool.c, the fork in spawn.c, SIGHUP in reload.c.
+ * The decisions are in pool_next.c, the fork in spawn.c; what signals ask for
+ * is in orders.c, SIGHUP in reload.c.
  *
  * Always: the handled signals are blocked but while waiting.  Nothing here
  * sleeps to let something happen; after the start nothing but a signal ends
@@ -20,6 +21,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "master/obituary.h"
+#include "master/orders.h"
 #include "master/reload.h"
 #include "master/spawn.h"
 #include "proc/notify.h"
@@ -156,102 +158,6 @@ reap(struct master *m)
 		else
 			bury_worker(m, slot, status);
 	}
-}
-
-/* ---- what signals ask for ---- */
-
-static void
-stop(struct master *m, const char *signal, bool quick)
-{
-	if (m->pool.quick)
-		return;
-	if (quick)
-		log_info("stopping at once: %s", signal);
-	else
-		log_info("stopping: %s; workers have %.1f s to finish", signal,
-			(double)m->pool.graceful_us / 1e6);
-	if (!m->pool.stopping)
-		notify_send("STOPPING=1");
-	reload_cancel(m, "the server stops");
-	if (quick)
-		pool_stop_quick(&m->pool);
-	else
-		pool_stop(&m->pool);
-	generation_shut(m->current);
-}
-
-static void
-change_wanted(struct master *m, const char *signal, int by)
-{
-	int wanted = m->pool.wanted + by;
-
-	if (wanted < 1 || wanted > POOL_WORKERS_MAX) {
-		log_warning("%s: %d workers are wanted, that stays so", signal,
-			m->pool.wanted);
-		return;
-	}
-	pool_set_wanted(&m->pool, wanted);
-	log_info("%s: %d workers are wanted", signal, wanted);
-}
-
-static void
-send_logs(struct master *m, const struct generation *g,
-	const struct leash_message *msg)
-{
-	for (int i = 0; i < POOL_SLOTS_MAX; i++) {
-		const struct pool_slot *s = &m->pool.slots[i];
-
-		if (s->leash == -1 || s->generation != g->number)
-			continue;
-		if (leash_send(s->leash, msg) == -1)
-			log_error("worker %d did not take the new logs: %s",
-				(int)s->pid, strerror(errno));
-	}
-}
-
-static void
-reopen_logs_of(struct master *m, struct generation *g)
-{
-	struct leash_message msg = {.word = LEASH_LOGS};
-
-	generation_reopen_logs(g, &msg.error_fd, &msg.access_fd);
-	if (msg.error_fd != -1 || msg.access_fd != -1)
-		send_logs(m, g, &msg);
-	fd_close(&msg.error_fd);
-	fd_close(&msg.access_fd);
-}
-
-static void
-reopen_logs(struct master *m)
-{
-	reopen_logs_of(m, m->current);
-	if (m->trial != NULL)
-		reopen_logs_of(m, m->trial);
-	for (struct generation *g = m->old; g != NULL; g = g->next)
-		reopen_logs_of(m, g);
-	log_info("SIGUSR1: logs were reopened");
-}
-
-static void
-heed_signals(struct master *m)
-{
-	if (signals_take(SIGINT))
-		stop(m, "SIGINT", true);
-	if (signals_take(SIGQUIT))
-		stop(m, "SIGQUIT", true);
-	if (signals_take(SIGTERM) && !m->pool.stopping)
-		stop(m, "SIGTERM", false);
-	if (signals_take(SIGUSR1))
-		reopen_logs(m);
-	if (m->pool.stopping)
-		return;
-	if (signals_take(SIGTTIN))
-		change_wanted(m, "SIGTTIN", 1);
-	if (signals_take(SIGTTOU))
-		change_wanted(m, "SIGTTOU", -1);
-	/* Until the first start is over there is nothing to fall back on. */
-	if (m->pool.first_ready && signals_take(SIGHUP))
-		reload_begin(m);
 }
 
 /* ---- what the pool says ---- */
@@ -441,7 +347,7 @@ run(struct master *m)
 
 	for (;;) {
 		reap(m);
-		heed_signals(m);
+		orders_heed(m);
 		reload_heed(m);
 		a = perform_all(m);
 		if (a.act == POOL_STOPPED)

@@ -28,13 +28,23 @@ notify_reloading(void)
 }
 
 static void
-log_lines(struct buf *b, void (*log)(const char *fmt, ...))
+log_faults(const struct buf *b)
 {
 	struct str rest = buf_str(b), line;
 
 	while (str_cut(&rest, '\n', &line))
 		if (line.len > 0)
-			log("%.*s", STR_ARG(line));
+			log_error("%.*s", STR_ARG(line));
+}
+
+static void
+log_notes(const struct buf *b)
+{
+	struct str rest = buf_str(b), line;
+
+	while (str_cut(&rest, '\n', &line))
+		if (line.len > 0)
+			log_info("reload: %.*s", STR_ARG(line));
 }
 
 static void
@@ -158,12 +168,12 @@ reload_begin(struct master *m)
 	log_info("reload: started");
 	notify_reloading();
 	g = generation_load(m->args, ++m->last_number, &errors, &notes);
-	log_lines(&notes, log_info);
+	log_notes(&notes);
 	if (g == NULL) {
-		log_lines(&errors, log_error);
+		log_faults(&errors);
 		refuse(m, "the configuration has faults");
 	} else if (generation_open(g, m->current, 0, &errors) == -1) {
-		log_lines(&errors, log_error);
+		log_faults(&errors);
 		refuse(m, "what is new could not be opened");
 		generation_free(g);
 	} else {
