@@ -181,6 +181,14 @@ $(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB)
 	$(COMPILE) -Itests -MF $(OBJ)/tests/fuzz/$*.d -fsanitize=fuzzer \
 		-o $@ $< $(LIB) $(LIBS)
 
+# ---- benchmarks ----
+
+BENCH_TOOLS = $(OUT)/tests/floor $(OUT)/tests/drive
+
+# BENCH=quick takes under two minutes, else it is under ten.
+bench: all $(BENCH_TOOLS)
+	BENCH=$(BENCH) scripts/bench
+
 # ---- packages ----
 
 deps:
@@ -191,14 +199,14 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(TEST_SRC:%.c=$(OBJ)/%.o) \
 	$(PROC_SRC:%.c=$(OBJ)/%.o) $(FUZZ:%=$(OBJ)/tests/fuzz/fuzz_%.o) \
 	$(OBJ)/tests/fuzz/replay.o $(TEST_APPS) $(TEST_TOOLS) $(OUT)/tests/races: | deps
-lint: | deps
+lint bench: | deps
 endif
 
 clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all run test tests unit lint fuzzers deps clean FORCE
+.PHONY: all run test tests unit lint fuzzers bench deps clean FORCE
 .SECONDARY:
 
 -include $(OBJS:.o=.d) $(WSGI:.o=.d) $(OBJ)/main.d $(wildcard $(OBJ)/apps/*.d \
