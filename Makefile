@@ -86,8 +86,48 @@ $(OUT)/wsgi.so: $(WSGI)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -shared -o $@ $^ $(PY_LIBS)
 
+# Where to look for applications is compiled in: LIBDIR.
+$(OBJ)/libdir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+
+$(OBJ)/worker/app.o: $(OBJ)/libdir
+
 run: all
 	@$(OUT)/narwhal -c conf/narwhal.ini
+
+# ---- installation ----
+
+# MODE FILE FOLDER for each file that is installed, and the names of all.
+define INSTALLED
+755 $(OUT)/narwhal $(PREFIX)/bin
+$(foreach f,$(OUT)/wsgi.so $(APPS),755 $f $(LIBDIR)/narwhal
+)644 src/include/narwhal/app.h $(PREFIX)/include/narwhal
+$(foreach f,$(wildcard man/*.[1-9]),644 $f \
+	$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $f))
+)$(foreach f,$(wildcard conf/*),644 $f $(PREFIX)/share/doc/narwhal
+)
+endef
+export INSTALLED
+
+# By rename: what runs keeps its file, and nobody ever sees half of one.
+install: all
+	@echo "$$INSTALLED" | while read -r mode file folder; do \
+		[ -n "$$file" ] || continue; \
+		to="$(DESTDIR)$$folder/$${file##*/}"; \
+		install -d "$(DESTDIR)$$folder" && \
+		install -m $$mode "$$file" "$$to.new" && \
+		mv -f "$$to.new" "$$to" || exit 1; \
+		echo "$$to"; \
+	done
+
+uninstall:
+	@echo "$$INSTALLED" | while read -r mode file folder; do \
+		[ -z "$$file" ] || rm -f "$(DESTDIR)$$folder/$${file##*/}"; \
+	done
+	@rmdir "$(DESTDIR)$(LIBDIR)/narwhal" \
+		"$(DESTDIR)$(PREFIX)/include/narwhal" \
+		"$(DESTDIR)$(PREFIX)/share/doc/narwhal" 2>/dev/null || true
 
 # ---- tests ----
 
@@ -206,7 +246,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all run test tests unit lint fuzzers bench deps clean FORCE
+.PHONY: all run install uninstall test tests unit lint fuzzers bench deps clean FORCE
 .SECONDARY:
 
 -include $(OBJS:.o=.d) $(WSGI:.o=.d) $(OBJ)/main.d $(wildcard $(OBJ)/apps/*.d \
