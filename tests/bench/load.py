@@ -40,5 +40,6 @@ def drive(server, path, seconds=0.0, count=1, warm_up=1, keep=True, body=0,
         done = json.loads(run(command + [str(server.port), path]))
     except Failed as failed:
         raise Failed('%s: %s\n%s' % (server.name, failed, server.log()))
+    done['warm_up'] = warm_up
     done['rate'] = done['requests'] / done['seconds']
     return done

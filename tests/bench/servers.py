@@ -199,6 +199,15 @@ class Narwhal(Server):
     def workers(self):
         return children(self.process.pid)
 
+    def worker(self):
+        """The one worker, once those of before a reload have left."""
+        end = time.monotonic() + PATIENCE
+        while len(self.workers()) != 1:
+            if time.monotonic() > end:
+                raise Failed('workers: %s\n%s' % (self.workers(), self.log()))
+            time.sleep(0.01)
+        return self.workers()[0]
+
 
 # ---- how each is started ----
 
