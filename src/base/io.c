@@ -57,8 +57,13 @@ io_recvv(int fd, const struct iovec *iov, int n, int flags)
 {
 	struct msghdr m = {
 		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
+	ssize_t got;
 
-	return io_recvmsg(fd, &m, flags);
+	if (n > 1)
+		return io_recvmsg(fd, &m, flags);
+	/* the cheaper call */
+	AGAIN(got, recv(fd, iov->iov_base, iov->iov_len, flags));
+	return got;
 }
 
 ssize_t
