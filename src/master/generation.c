@@ -173,6 +173,19 @@ allow_overlap(struct generation *g, const struct addr *a, bool on)
 	return any;
 }
 
+/* Do workers of older generations still drain an address like this? */
+static bool
+is_draining(const struct generation *g, const struct addr *a)
+{
+	for (; g != NULL; g = g->next)
+		for (size_t i = 0; i < g->nlisteners; i++)
+			if (g->removed & (UINT64_C(1) << i) &&
+				g->listeners[i].addr.kind == ADDR_TCP &&
+				addr_overlaps(&g->listeners[i].addr, a))
+				return true;
+	return false;
+}
+
 static int
 open_listener(struct generation *g, const struct addr *a,
 	struct generation *beside, int patience_ms, struct buf *errors)
@@ -190,7 +203,8 @@ open_listener(struct generation *g, const struct addr *a,
 			strerror(EBUSY));
 		return -1;
 	}
-	o.overlap = allow_overlap(beside, a, true);
+	o.overlap = allow_overlap(beside, a, true) ||
+		(a->kind == ADDR_TCP && is_draining(beside, a));
 	r = listener_open(l, a, &o, why);
 	allow_overlap(beside, a, false);
 	if (r == 0)

@@ -32,8 +32,8 @@ struct generation *generation_load(const struct conf_args *args,
 	uint64_t number, struct buf *errors, struct buf *notes);
 
 /*
- * Open its logs and listeners, those that `beside` (or NULL) has not got.
- * Returns -1 after having added a line to *errors; then nothing stays open.
+ * Open its logs and listeners, those that `beside` (or NULL) has not got; what
+ * it and the older ones behind it have removed may be draining still.  Returns -1 after having added a line to *errors; then nothing stays open.
  */
 int generation_open(struct generation *g, struct generation *beside,
 	int patience_ms, struct buf *errors);

@@ -167,6 +167,7 @@ reload_begin(struct master *m)
 	reload_cancel(m, "another SIGHUP has come");
 	log_info("reload: started");
 	notify_reloading();
+	m->current->next = m->old;
 	g = generation_load(m->args, ++m->last_number, &errors, &notes);
 	log_notes(&notes);
 	if (g == NULL) {

@@ -299,8 +299,11 @@ listener_shut(struct listener *l)
 		return;
 	if (path_is_ours(l))
 		unlink(unix_path(l));
-	if (l->addr.kind == ADDR_TCP)
+	if (l->addr.kind == ADDR_TCP) {
 		drop_syn(l->fd);
+		/* Workers drain their copies: let the address come back. */
+		set_option(l->fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	}
 	(void)!listen(l->fd, 0);
 }
 

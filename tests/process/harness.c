@@ -189,6 +189,7 @@ child_descriptors(const struct server *s)
 	dup2(open("/dev/null", O_RDONLY), 0);
 	dup2(open(s->out, O_WRONLY | O_CREAT | O_APPEND, 0600), 1);
 	dup2(open(s->log, O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* make's, for one */
 	for (i = 0; i < s->nlisteners; i++)
 		dup2(up[i], 3 + i);
 }

@@ -336,6 +336,52 @@ START_TEST(second_address_comes_and_goes)
 }
 END_TEST
 
+static void
+reload_with(struct server *s, int port)
+{
+	char second[40] = "";
+
+	if (port)
+		snprintf(second, sizeof(second), ", 127.0.0.1:%d", port);
+	server_ini(s, "[server]\nbind = fd:3%s\nworkers = 2\n%s", second,
+		PROBE_APP);
+	server_signal(s, SIGHUP);
+	server_wait_log(s, "reload.*(takes over|refused)");
+	MUST(strstr(s->line, "takes over"), "%s", s->line);
+}
+
+/*
+ * A busy worker of an old generation still has the socket of the address that
+ * was removed; that is no reason to refuse the address when it comes back.
+ */
+START_TEST(address_comes_back_while_it_drains)
+{
+	struct client busy, c;
+	int port = free_port(), i;
+	struct server s;
+	struct answer a;
+
+	server_start(&s, "workers = 2\n" PROBE_APP);
+	reload_with(&s, port);
+	client_open_port(&busy, port);
+	client_puts(&busy, "GET /sleep?ms=2000 HTTP/1.1\r\nHost: t\r\n\r\n");
+	server_wait_log(&s, "probe: sleeping");
+	reload_with(&s, 0);
+	reload_with(&s, port);
+	for (i = 0; i < 20; i++) { /* the new one gets them all */
+		client_open_port(&c, port);
+		client_puts(&c, "GET /ok HTTP/1.0\r\n\r\n");
+		client_read(&c, &a);
+		MUST(a.status == 200, "%s", a.head);
+		client_done(&c);
+	}
+	client_read(&busy, &a);
+	MUST(strcmp(a.body.p, "slept") == 0, "%s", a.head);
+	client_done(&busy);
+	server_stop(&s);
+}
+END_TEST
+
 /* The unix socket keeps its inode over reloads, and goes with the last one. */
 START_TEST(unix_socket_stays_the_same)
 {
@@ -500,6 +546,7 @@ reload_suite(void)
 	tcase_add_loop_test(tc, stuck_worker_is_killed, 0, 3);
 	tc = harness_case(suite, "addresses");
 	tcase_add_test(tc, second_address_comes_and_goes);
+	tcase_add_test(tc, address_comes_back_while_it_drains);
 	tcase_add_test(tc, unix_socket_stays_the_same);
 	tc = harness_case(suite, "load");
 	if (soak())
