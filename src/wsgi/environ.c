@@ -37,18 +37,19 @@ static struct {
 	const char *name;
 	PyObject *key;
 	PyObject *value; /* borrowed from base */
+	int port; /* the value as a number, where it was given as one */
 } vars[VARS] = {
-	[METHOD] = {"REQUEST_METHOD", NULL, NULL},
-	[PATH_INFO] = {"PATH_INFO", NULL, NULL},
-	[QUERY_STRING] = {"QUERY_STRING", NULL, NULL},
-	[REQUEST_URI] = {"REQUEST_URI", NULL, NULL},
-	[RAW_URI] = {"RAW_URI", NULL, NULL},
-	[PROTOCOL] = {"SERVER_PROTOCOL", NULL, NULL},
-	[SERVER_NAME] = {"SERVER_NAME", NULL, NULL},
-	[SERVER_PORT] = {"SERVER_PORT", NULL, NULL},
-	[REMOTE_ADDR] = {"REMOTE_ADDR", NULL, NULL},
-	[REMOTE_PORT] = {"REMOTE_PORT", NULL, NULL},
-	[URL_SCHEME] = {"wsgi.url_scheme", NULL, NULL},
+	[METHOD] = {"REQUEST_METHOD", NULL, NULL, 0},
+	[PATH_INFO] = {"PATH_INFO", NULL, NULL, 0},
+	[QUERY_STRING] = {"QUERY_STRING", NULL, NULL, 0},
+	[REQUEST_URI] = {"REQUEST_URI", NULL, NULL, 0},
+	[RAW_URI] = {"RAW_URI", NULL, NULL, 0},
+	[PROTOCOL] = {"SERVER_PROTOCOL", NULL, NULL, 0},
+	[SERVER_NAME] = {"SERVER_NAME", NULL, NULL, 0},
+	[SERVER_PORT] = {"SERVER_PORT", NULL, NULL, 0},
+	[REMOTE_ADDR] = {"REMOTE_ADDR", NULL, NULL, 0},
+	[REMOTE_PORT] = {"REMOTE_PORT", NULL, NULL, 0},
+	[URL_SCHEME] = {"wsgi.url_scheme", NULL, NULL, 0},
 };
 
 static PyObject *base, *content_length, *comma, *semicolon;
@@ -136,6 +137,7 @@ put(enum var v, PyObject *value)
 	if (!value || PyDict_SetItem(base, vars[v].key, value) == -1)
 		return -1;
 	vars[v].value = value; /* base holds it now */
+	vars[v].port = 0;
 	return 0;
 }
 
@@ -157,9 +159,17 @@ static int
 set_port(enum var v, int port)
 {
 	char z[12];
-	int n = port ? PyOS_snprintf(z, sizeof(z), "%d", port) : 0;
+	int n;
 
-	return set_var(v, (nw_str){z, (size_t)n});
+	if (port == 0)
+		return set_var(v, (nw_str){NULL, 0});
+	if (vars[v].port == port)
+		return 0;
+	n = PyOS_snprintf(z, sizeof(z), "%d", port);
+	if (set_var(v, (nw_str){z, (size_t)n}) == -1)
+		return -1;
+	vars[v].port = port;
+	return 0;
 }
 
 static bool

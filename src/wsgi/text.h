@@ -43,7 +43,8 @@ static inline bool
 text_is(PyObject *o, nw_str s)
 {
 	return (size_t)PyUnicode_GET_LENGTH(o) == s.len &&
-		memcmp(PyUnicode_1BYTE_DATA(o), s.p, s.len) == 0;
+		(s.len == 0 ||
+			memcmp(PyUnicode_1BYTE_DATA(o), s.p, s.len) == 0);
 }
 
 /* The same without regard to the case of ASCII letters; z is in lower case. */
