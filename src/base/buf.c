@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 
@@ -65,18 +64,12 @@ buf_reserve(struct buf *b, size_t n)
 }
 
 void
-buf_add(struct buf *b, const void *p, size_t n)
+buf_grow_and_add(struct buf *b, const void *p, size_t n)
 {
 	if (!n || buf_reserve(b, n) == -1)
 		return;
 	memcpy(b->p + b->len, p, n);
 	b->len += n;
-}
-
-void
-buf_add_str(struct buf *b, struct str s)
-{
-	buf_add(b, s.p, s.len);
 }
 
 void

@@ -10,6 +10,7 @@
 #define BASE_BUF_H
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -27,8 +28,26 @@ void buf_reset(struct buf *b); /* len = 0, keeps the memory */
 /* Room for n more bytes behind len; -1 with ENOMEM (and failed set). */
 int buf_reserve(struct buf *b, size_t n);
 
-void buf_add(struct buf *b, const void *p, size_t n);
-void buf_add_str(struct buf *b, struct str s);
+void buf_grow_and_add(struct buf *b, const void *p, size_t n);
+
+/* Heads are put together by many small additions, which mostly fit. */
+static inline void
+buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (n == 0 || n > b->cap - b->len || b->failed) {
+		buf_grow_and_add(b, p, n);
+		return;
+	}
+	memcpy(b->p + b->len, p, n);
+	b->len += n;
+}
+
+static inline void
+buf_add_str(struct buf *b, struct str s)
+{
+	buf_add(b, s.p, s.len);
+}
+
 void buf_add_char(struct buf *b, char c);
 void buf_add_u64(struct buf *b, uint64_t v); /* decimal */
 void buf_addf(struct buf *b, const char *fmt, ...)

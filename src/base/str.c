@@ -28,12 +28,10 @@ lower(unsigned char c)
 }
 
 bool
-str_eq_nocase(struct str a, struct str b)
+str_same_letters(const char *a, const char *b, size_t n)
 {
-	if (a.len != b.len)
-		return false;
-	for (size_t i = 0; i < a.len; i++)
-		if (lower(a.p[i]) != lower(b.p[i]))
+	for (size_t i = 0; i < n; i++)
+		if (a[i] != b[i] && lower(a[i]) != lower(b[i]))
 			return false;
 	return true;
 }

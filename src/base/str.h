@@ -25,7 +25,17 @@ struct str {
 struct str str_of(const char *z); /* NULL gives the empty string */
 
 bool str_eq(struct str a, struct str b);
-bool str_eq_nocase(struct str a, struct str b); /* ASCII letters only */
+
+/* n bytes each, ASCII letters alike in both cases. */
+bool str_same_letters(const char *a, const char *b, size_t n);
+
+/* Mostly the lengths differ, so that much is done without a call. */
+static inline bool
+str_eq_nocase(struct str a, struct str b)
+{
+	return a.len == b.len && str_same_letters(a.p, b.p, a.len);
+}
+
 bool str_starts(struct str s, struct str prefix);
 
 /* s without its first n bytes; the empty string if it has no more. */
