@@ -148,14 +148,19 @@ count(struct serve *s)
 
 /* ---- one request ---- */
 
-/* Some more of a body nobody reads, while a send waits. */
+/*
+ * Some more of a body nobody reads, while a send waits; no more in all than
+ * what is drained to keep a connection.
+ */
 static bool
 drain_some(void *arg)
 {
 	struct serve *s = arg;
+	struct request *r = &s->request;
 
-	return !request_drain(&s->request, SERVE_DRAIN_MAX, 0) &&
-		s->request.fault == 0;
+	return r->received < s->drain_end &&
+		!request_drain(r, s->drain_end - r->received, 0) &&
+		r->fault == 0 && r->received < s->drain_end;
 }
 
 /*
@@ -174,6 +179,7 @@ judge_unread_body(struct serve *s)
 	else
 		s->conn.drain = drain_some;
 	s->conn.drain_arg = s;
+	s->drain_end = r->received + SERVE_DRAIN_MAX;
 }
 
 static bool

@@ -45,6 +45,7 @@ struct serve {
 	const struct conn_peer *bound; /* of each listener; len 0: a wildcard */
 	int slot; /* where the connection in hand is parked, -1: nowhere yet */
 	int listener; /* which one it came from */
+	uint64_t drain_end; /* of an unread body: bytes received by then */
 	uint64_t served;
 	bool retiring; /* every response says close */
 };
