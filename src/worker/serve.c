@@ -148,10 +148,7 @@ count(struct serve *s)
 
 /* ---- one request ---- */
 
-/*
- * Some more of a body nobody reads, while a send waits; no more in all than
- * what is drained to keep a connection.
- */
+/* Some more of a body nobody reads, while a send waits. */
 static bool
 drain_some(void *arg)
 {
@@ -174,12 +171,13 @@ judge_unread_body(struct serve *s)
 
 	if (r->done)
 		return;
-	if (r->fault || r->expects || request_body_left(r) > SERVE_DRAIN_MAX)
-		response_must_close(&s->response);
-	else
-		s->conn.drain = drain_some;
-	s->conn.drain_arg = s;
 	s->drain_end = r->received + SERVE_DRAIN_MAX;
+	if (r->fault || r->expects || request_body_left(r) > SERVE_DRAIN_MAX) {
+		response_must_close(&s->response);
+		s->drain_end = UINT64_MAX; /* as lingering does */
+	}
+	s->conn.drain = drain_some;
+	s->conn.drain_arg = s;
 }
 
 static bool
