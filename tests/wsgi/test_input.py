@@ -107,7 +107,8 @@ class Input(Case):
         for chunked in (False, True):
             for path, mega in (('/blocks', 64), ('/small', 8)):
                 _, _, after = self.measure(path, b'x' * (mega << 20), chunked)
-                self.assertLess(after - before, 4096)
+                # the sanitizer keeps what was freed for a while
+                self.assertLess(after - before, 4096 if not SLOW else 1 << 18)
 
     def test_two_threads(self):
         data = b''.join(b'%06d\n' % i for i in range(20000))
