@@ -13,6 +13,8 @@ import tempfile
 import time
 import unittest
 
+from client import fetch
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.abspath(os.environ.get('OUT') or os.path.join(SOURCE, 'build'))
@@ -201,6 +203,14 @@ class Server:
 
     def __exit__(self, *exc):
         self.stop()
+
+
+def has(module):
+    """The Python that the server embeds, if it has this module."""
+    with Server('embed:app') as s:
+        python = fetch(s, 'GET', '/').json()['executable']
+    return subprocess.run([python, '-c', 'import ' + module],
+                          capture_output=True).returncode == 0 and python
 
 
 class Case(unittest.TestCase):

@@ -11,7 +11,7 @@ import threading
 import unittest
 
 from client import Connection, fetch, request, wait_until
-from server import APPS, Case, NARWHAL, SLOW, Server
+from server import APPS, Case, NARWHAL, SLOW, Server, has
 
 PYTHON = '/usr/bin/python3'
 
@@ -145,6 +145,8 @@ class Workers(unittest.TestCase):
                              len(seen) + len(first))
 
     def test_numpy_over_a_reload(self):
+        if not has('numpy'):
+            self.skipTest('no numpy')
         with Server('embed:app', workers=2) as s:
             headers = [('X-App', 'numbers')]
             for _ in range(2):

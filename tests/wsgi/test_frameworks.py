@@ -10,17 +10,9 @@ import unittest
 
 from browser import Browser, hidden
 from client import fetch
-from server import APPS, SLOW, Server
+from server import APPS, SLOW, Server, has
 
 MEGA = 1 << 20
-
-
-def has(module):
-    """Has the Python that the server embeds this module?"""
-    with Server('embed:app') as s:
-        python = fetch(s, 'GET', '/').json()['executable']
-    return subprocess.run([python, '-c', 'import ' + module],
-                          capture_output=True).returncode == 0 and python
 
 
 def in_parallel(n, work):

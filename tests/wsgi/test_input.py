@@ -4,9 +4,10 @@ import re
 import socket
 import struct
 import threading
+import unittest
 
 from client import Connection, chunk, fetch, request
-from server import Case, Server, SLOW
+from server import Case, Server, SLOW, has
 
 
 class Input(Case):
@@ -189,15 +190,15 @@ class Faults(Case):
         self.assertNotIn('Traceback', self.server.log())
 
 
-class Blocks(Case):
-    def test_reads_of_the_block_size(self):
+class Blocks(unittest.TestCase):
+    def check(self, app, path, name):
         """read() asks for a block at most, and receives into one object."""
-        with Server('cases:app', input_block_size='64k', wrapper=[
+        with Server(app, input_block_size='64k', wrapper=[
                 'strace', '-f', '-o', '/dev/stderr', '-e',
                 'trace=recvfrom,recvmsg,read,mmap']) as s:
             data = b'x' * (8 << 20)
-            r = fetch(s, 'POST', '/read', data, [('X-App', 'measure')])
-            self.assertEqual(r.json()[0], len(data))
+            r = fetch(s, 'POST', path, data, [('X-App', name)])
+            self.assertIn(b'%d' % len(data), r.body)
             log = s.log()
         asked = [int(n) for n in re.findall(
             r'recv(?:from|msg)\(.*?(?:iov_len=|", |, )(\d{4,})', log)]
@@ -208,6 +209,14 @@ class Blocks(Case):
             r'MAP_PRIVATE\|MAP_ANONYMOUS', log)
             if len(data) <= int(n) < len(data) + 65536]
         self.assertEqual(len(large), 1, large)
+
+    def test_read(self):
+        self.check('cases:app', '/read', 'measure')
+
+    def test_flask(self):
+        if not has('flask'):
+            self.skipTest('no Flask')
+        self.check('flask_site:app', '/data', '')
 
 
 class Threads(Case):
