@@ -90,6 +90,14 @@ fd_open_append(const char *path)
 }
 
 int
+fd_unread(int fd)
+{
+	int n;
+
+	return ioctl(fd, FIONREAD, &n) == -1 ? 0 : n;
+}
+
+int
 fd_unsent(int fd)
 {
 	int n;

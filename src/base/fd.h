@@ -21,6 +21,9 @@ long fd_count(void);
 /* Open path for appending (a log): O_CLOEXEC, O_NOCTTY, mode 0644; -1, errno. */
 int fd_open_append(const char *path);
 
+/* Bytes that have come and were not read; 0 if n/a. */
+int fd_unread(int fd);
+
 /* Bytes the kernel holds and a socket's peer has not acknowledged; 0 if n/a. */
 int fd_unsent(int fd);
 

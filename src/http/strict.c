@@ -291,6 +291,12 @@ strict_reset_trailers(struct strict *s)
 }
 
 bool
+strict_is_blank(const struct strict *s)
+{
+	return s->state == START;
+}
+
+bool
 strict_is_token(struct str s)
 {
 	return s.len > 0 && skip_token(s.p, 0, s.len) == s.len;

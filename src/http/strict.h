@@ -49,6 +49,9 @@ void strict_reset_trailers(struct strict *s);
 int strict_scan(struct strict *s, const struct strict_limits *limits,
 	const char *p, size_t len, size_t *ret_len);
 
+/* Did nothing come yet but whole empty lines, which begin no request (2.2)? */
+bool strict_is_blank(const struct strict *s);
+
 /* tchar of RFC 9110 5.6.2 */
 bool strict_is_token(struct str s);
 

@@ -215,6 +215,18 @@ believe_proxy(struct serve *s)
 	}
 }
 
+/*
+ * A client that asked for the close has nothing more to say, so nothing can
+ * come that would turn our close into a reset; but some end a body with a CRLF
+ * that is not part of it, and that is unread.
+ */
+static bool
+is_over(const struct serve *s)
+{
+	return s->request.done && !s->request.framing.keep_alive &&
+		!request_has_more(&s->request) && fd_unread(s->conn.fd) == 0;
+}
+
 /* Let the application answer the request in hand. */
 static enum fate
 answer(struct serve *s)
@@ -242,14 +254,7 @@ answer(struct serve *s)
 	s->conn.drain = NULL;
 	if (keep)
 		return FATE_NEXT;
-	/*
-	 * A client that asked for the close has nothing more to say, so nothing
-	 * can come that would turn our close into a reset.
-	 */
-	return s->request.done && !s->request.framing.keep_alive &&
-			!request_has_more(&s->request)
-		? FATE_CLOSE
-		: FATE_LINGER;
+	return is_over(s) ? FATE_CLOSE : FATE_LINGER;
 }
 
 /* Answer what is no request, or none in time. */
@@ -286,6 +291,15 @@ need_slot(struct serve *s)
 	return s->slot;
 }
 
+/* Empty lines between requests are no head, and are forgotten. */
+static bool
+has_begun(const struct serve *s)
+{
+	return s->request.len > 0 &&
+		(s->park->slots[s->slot].state == PARK_HEAD ||
+			!strict_is_blank(&s->request.strict));
+}
+
 static void
 park_unfinished(struct serve *s)
 {
@@ -294,7 +308,7 @@ park_unfinished(struct serve *s)
 
 	if (need_slot(s) == -1)
 		return;
-	if (r->len > 0) {
+	if (has_begun(s)) {
 		if (park_head(s->park, s->slot, r->p, r->len, &r->strict,
 			    now) == -1)
 			park_close(s->park, s->slot);
@@ -330,6 +344,14 @@ lay_aside(struct serve *s, enum fate fate)
 	s->conn.fd = -1;
 }
 
+/* The deadline that stands in the slot was that of the head before. */
+static void
+begin_anew(struct serve *s)
+{
+	if (s->slot != -1)
+		park_idle(s->park, s->slot, clock_us());
+}
+
 /* Take the connection in hand as far as it goes. */
 static enum fate
 go_on(struct serve *s)
@@ -354,12 +376,13 @@ go_on(struct serve *s)
 			request_next(r);
 			if (r->len == 0)
 				return FATE_NEXT;
+			begin_anew(s);
 			continue;
 		}
 		got = request_receive_head(r);
 		if (got == -1 && errno == EAGAIN)
 			return FATE_UNFINISHED;
-		if (got == 0 && r->len > 0)
+		if (got == 0 && r->len > 0 && !strict_is_blank(&r->strict))
 			return refuse(s, 400); /* half a head, half a close */
 		if (got <= 0)
 			return FATE_CLOSE;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,23 @@ START_TEST(a_log_is_appended_to)
 }
 END_TEST
 
+START_TEST(unread_bytes)
+{
+	char p[8];
+	int fds[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	ck_assert_int_eq(fd_unread(fds[0]), 0);
+	ck_assert_int_eq(write(fds[1], "abc", 3), 3);
+	ck_assert_int_eq(fd_unread(fds[0]), 3);
+	ck_assert_int_eq(read(fds[0], p, 2), 2);
+	ck_assert_int_eq(fd_unread(fds[0]), 1);
+	ck_assert_int_eq(fd_unread(-1), 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+END_TEST
+
 Suite *
 fd_suite(void)
 {
@@ -112,6 +130,7 @@ fd_suite(void)
 	tcase_add_test(tc, counting);
 	tcase_add_test(tc, raising_the_limit);
 	tcase_add_test(tc, a_log_is_appended_to);
+	tcase_add_test(tc, unread_bytes);
 	suite_add_tcase(s, tc);
 	return s;
 }

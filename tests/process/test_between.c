@@ -1,0 +1,128 @@
+/*
+ * test_between.c -- what clients do between two requests, and at their end.
+ */
+#include "process/harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+Suite *between_suite(void);
+
+#define GET "GET / HTTP/1.1\r\nHost: t\r\n\r\n"
+
+static void
+must_answer(struct client *c, int status)
+{
+	struct answer a;
+
+	client_read(c, &a);
+	MUST(a.status == status, "%s", a.head);
+	answer_done(&a);
+}
+
+/* Each head has header-timeout for itself, also one that was pipelined. */
+START_TEST(deadline_of_a_pipelined_head)
+{
+	const char *half = "GET / HTTP/1.1\r\n";
+	struct server s;
+	struct client c;
+
+	server_start(&s,
+		"[app]\napp = " APP(
+			"probe") "\n"
+				 "[timeouts]\nheader-timeout = 3s\n");
+	client_open(&c, &s);
+	client_puts(&c, "GET /sleep?ms=3500 HTTP/1.1\r\n");
+	must_get(&s, "/", "probe"); /* by now the half head is parked */
+	client_puts(&c, "Host: t\r\n\r\n");
+	client_puts(&c, half);
+	must_answer(&c, 200);
+	must_get(&s, "/", "probe"); /* the worker is through with its look */
+	client_puts(&c, "Host: t\r\n\r\n");
+	must_answer(&c, 200);
+	client_done(&c);
+	server_stop(&s);
+}
+END_TEST
+
+/* They begin no request: no line in the log, no 408, no 400. */
+START_TEST(empty_lines_are_no_request)
+{
+	struct server s;
+	struct client c;
+	char *log;
+	size_t n;
+
+	server_start(&s,
+		"[app]\napp = so:hello\n[server]\nkeepalive = 500ms\n"
+		"[timeouts]\nheader-timeout = 200ms\n"
+		"[log]\naccess-log = -\n");
+	client_open(&c, &s);
+	client_puts(&c, GET "\r\n");
+	must_answer(&c, 200);
+	client_wait_eof(&c);
+	client_done(&c);
+	client_open(&c, &s);
+	client_puts(&c, GET);
+	must_answer(&c, 200);
+	client_puts(&c, "\r\n\r\n");
+	client_puts(&c, GET);
+	must_answer(&c, 200);
+	client_puts(&c, "\r\n");
+	client_shut(&c);
+	client_wait_eof(&c);
+	client_done(&c);
+	log = read_file(s.out, &n);
+	MUST(count_matches(log, "\"GET / HTTP/1.1\" 200") == 3 &&
+			count_matches(log, ".") == 3,
+		"%s", log);
+	free(log);
+	server_stop(&s);
+}
+END_TEST
+
+/*
+ * Some clients end a body with a CRLF that is not part of it.  Left unread it
+ * would turn the close into a reset, over what the client has not read yet.
+ */
+START_TEST(a_crlf_behind_the_body)
+{
+	const size_t size = 300000;
+	struct server s;
+	struct client c;
+	struct answer a;
+	char *body = some_bytes(size);
+
+	server_start(&s, "[app]\napp = so:echo\n");
+	MUST(client_try_port(&c, server_port(&s, 0), 4096), "no connection");
+	client_printf(&c,
+		"POST / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n"
+		"Content-Length: %zu\r\n\r\n",
+		size);
+	client_send(&c, body, size);
+	client_puts(&c, "\r\n");
+	/* The kernel has taken the echo when the worker is free again. */
+	ask(&s, GET, strlen(GET), &a);
+	answer_done(&a);
+	client_read(&c, &a);
+	MUST(a.body.n == size && !memcmp(a.body.p, body, size), "%zu bytes",
+		a.body.n);
+	client_wait_eof(&c);
+	answer_done(&a);
+	client_done(&c);
+	server_stop(&s);
+	free(body);
+}
+END_TEST
+
+Suite *
+between_suite(void)
+{
+	Suite *suite = suite_create("between");
+	TCase *tc = harness_case(suite, "between");
+
+	tcase_add_test(tc, deadline_of_a_pipelined_head);
+	tcase_add_test(tc, empty_lines_are_no_request);
+	tcase_add_test(tc, a_crlf_behind_the_body);
+	return suite;
+}
