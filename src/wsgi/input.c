@@ -12,12 +12,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "wsgi/fault.h"
 #include "wsgi/text.h"
 
 #define LINE_MAX_AHEAD 65536 /* of the buffer for lines */
 #define GROW_MIN 65536 /* first size of a result of unknown length */
+#define HUGE_PAGE ((uintptr_t)2 << 20)
 
 /* ---- bytes, inside the gate: 0 or more, or -1 with errno ---- */
 
@@ -91,6 +93,21 @@ empty(void)
 	return PyBytes_FromStringAndSize(NULL, 0);
 }
 
+/*
+ * A fresh large object costs a page fault every 4 KiB, which on a virtual
+ * machine takes longer than the upload itself; huge pages make it 512 times
+ * fewer.  Where the system has none this does nothing.
+ */
+static void
+prefer_huge_pages(char *p, size_t n)
+{
+	uintptr_t from = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	uintptr_t to = ((uintptr_t)p + n) & ~(HUGE_PAGE - 1);
+
+	if (from < to)
+		madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
 /* A result whose size is known before. */
 static PyObject *
 read_known(struct input *in, size_t n)
@@ -101,6 +118,8 @@ read_known(struct input *in, size_t n)
 
 	if (!bytes)
 		return NULL;
+	if (n >= 2 * HUGE_PAGE)
+		prefer_huge_pages(PyBytes_AS_STRING(bytes), n);
 	if (!gate_enter(&in->r)) {
 		Py_DECREF(bytes);
 		return NULL;
