@@ -159,6 +159,8 @@ read_growing(struct input *in, size_t max)
 			break;
 		cap = cap > max / 2 ? max : cap * 2;
 		_PyBytes_Resize(&bytes, (Py_ssize_t)cap);
+		if (bytes && cap >= 2 * HUGE_PAGE)
+			prefer_huge_pages(PyBytes_AS_STRING(bytes), cap);
 	}
 	if (bytes && len < cap)
 		_PyBytes_Resize(&bytes, (Py_ssize_t)len);
