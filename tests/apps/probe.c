@@ -242,6 +242,18 @@ do_host(nw_request *r)
 		: 0;
 }
 
+/* Scheme and address, as the server believes a proxy. */
+static int
+do_client(nw_request *r)
+{
+	nw_str scheme = nw_scheme(r), peer = nw_peer(r, NULL);
+	char z[200];
+
+	snprintf(z, sizeof(z), "%.*s %.*s", (int)scheme.len, scheme.p,
+		(int)peer.len, peer.p);
+	return text(r, z);
+}
+
 /* ---- bodies ---- */
 
 static int
@@ -252,6 +264,7 @@ do_read(nw_request *r)
 	int64_t all = 0;
 	ssize_t n;
 
+	say(r, "probe: reading");
 	while ((n = nw_read(r, p, size)) > 0)
 		all += n;
 	if (n == -1)
@@ -509,7 +522,9 @@ static const struct {
 	{"/setting", do_setting},
 	{"/cwd", do_cwd},
 	{"/host", do_host},
+	{"/client", do_client},
 	{"/read", do_read},
+	{"/upload", do_read},
 	{"/deaf", do_deaf},
 	{"/big", do_big},
 	{"/file", do_file},

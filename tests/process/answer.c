@@ -230,6 +230,40 @@ client_read_head(struct client *c, struct answer *a)
 	MUST(client_try_read(c, a, true), "no whole head: %s", c->error);
 }
 
+/* The moment an event says it was written, or 0 if there is none yet. */
+static int64_t
+take_event(struct client *c)
+{
+	char *p = c->in.p ? strstr(c->in.p, "data: ") : NULL;
+	char *end = p ? strstr(p, "\n\n") : NULL;
+	int64_t at;
+
+	if (!end)
+		return 0;
+	at = strtoll(p + 6, NULL, 10);
+	memset(c->in.p, ' ', (size_t)(end - c->in.p));
+	return at;
+}
+
+int64_t
+client_time_events(struct client *c, int n)
+{
+	int64_t worst = 0, at, late;
+
+	while (n > 0) {
+		at = take_event(c);
+		if (at == 0) {
+			MUST(client_try_fill(c), "%d events missing: %s", n,
+				c->error);
+			continue;
+		}
+		late = now_us() - at;
+		worst = late > worst ? late : worst;
+		n--;
+	}
+	return worst;
+}
+
 struct sender {
 	struct client *c;
 	const void *p;

@@ -102,6 +102,9 @@ void client_slurp(struct client *c);
 void
 client_exchange(struct client *c, const void *p, size_t n, struct answer *a);
 
+/* The longest that one of n events of probe's /stream took to come, in us. */
+int64_t client_time_events(struct client *c, int n);
+
 /* The value of a field (any case) in answer.head, or NULL; and how many. */
 const char *answer_field(const struct answer *a, const char *name);
 int answer_fields(const struct answer *a, const char *name);

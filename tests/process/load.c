@@ -22,6 +22,7 @@ struct hitter {
 
 struct load {
 	int port, n;
+	bool post;
 	char target[200];
 	atomic_bool stop;
 	atomic_long count;
@@ -35,8 +36,10 @@ hit(struct hitter *h, struct client *c, bool *ret_close)
 	char text[400];
 	bool good;
 
-	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: t\r\n%s\r\n",
-		h->load->target, h->keep ? "" : "Connection: close\r\n");
+	snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: t\r\n%s%s",
+		h->load->post ? "POST" : "GET", h->load->target,
+		h->keep ? "" : "Connection: close\r\n",
+		h->load->post ? "Content-Length: 5\r\n\r\nhello" : "\r\n");
 	good = client_try_send(c, text, strlen(text)) &&
 		client_try_read(c, &a, false);
 	if (!good)
@@ -77,8 +80,8 @@ keep_hitting(void *arg)
 	return NULL;
 }
 
-struct load *
-load_start(int port, int n, const char *target)
+static struct load *
+start(int port, int n, const char *target, bool post)
 {
 	struct load *l =
 		calloc(1, sizeof(*l) + (size_t)n * sizeof(l->hitters[0]));
@@ -87,6 +90,7 @@ load_start(int port, int n, const char *target)
 	MUST(l, "out of memory");
 	l->port = port;
 	l->n = n;
+	l->post = post;
 	snprintf(l->target, sizeof(l->target), "%s", target);
 	for (i = 0; i < n; i++) {
 		l->hitters[i].load = l;
@@ -96,6 +100,18 @@ load_start(int port, int n, const char *target)
 			"thread");
 	}
 	return l;
+}
+
+struct load *
+load_start(int port, int n, const char *target)
+{
+	return start(port, n, target, false);
+}
+
+struct load *
+load_start_posting(int port, int n, const char *target)
+{
+	return start(port, n, target, true);
 }
 
 long

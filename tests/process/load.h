@@ -15,6 +15,9 @@ struct load;
  */
 struct load *load_start(int port, int n, const char *target);
 
+/* The same with POST and a small body. */
+struct load *load_start_posting(int port, int n, const char *target);
+
 long load_count(const struct load *l); /* requests answered so far */
 
 /* Stop them; fails the test if one of them met with an error. */

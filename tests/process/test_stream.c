@@ -19,42 +19,17 @@ Suite *stream_suite(void);
 
 /* ---- events ---- */
 
-/* The moment an event says it was written, or 0 if there is none yet. */
-static int64_t
-take_event(struct client *c)
-{
-	char *p = c->in.p ? strstr(c->in.p, "data: ") : NULL;
-	char *end = p ? strstr(p, "\n\n") : NULL;
-	int64_t at;
-
-	if (!end)
-		return 0;
-	at = strtoll(p + 6, NULL, 10);
-	memset(c->in.p, ' ', (size_t)(end - c->in.p));
-	return at;
-}
-
 /* The longest an event took from its write to the client, in us. */
 static int64_t
 worst_event(const struct server *s, const char *version, int n)
 {
-	int64_t worst = 0, at, late;
 	struct client c;
+	int64_t worst;
 
 	client_open(&c, s);
 	client_printf(&c, "GET /stream?n=%d&ms=100 %s\r\nHost: t\r\n\r\n", n,
 		version);
-	while (n > 0) {
-		at = take_event(&c);
-		if (at == 0) {
-			MUST(client_try_fill(&c), "%d events missing: %s", n,
-				c.error);
-			continue;
-		}
-		late = now_us() - at;
-		worst = late > worst ? late : worst;
-		n--;
-	}
+	worst = client_time_events(&c, n);
 	client_done(&c);
 	return worst;
 }
