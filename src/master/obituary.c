@@ -96,11 +96,13 @@ void
 obituary_write(const struct pool_slot *s, int i, const struct board_slot *board,
 	int status, bool expected, int64_t now)
 {
-	bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	char cause[CAUSE_MAX], hand[HAND_MAX];
+	bool good;
 
 	describe_cause(s, status, cause);
 	describe_request(board, now, hand);
+	/* An application that calls exit(0) has lost its client's request. */
+	good = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !hand[0];
 	say(good || expected,
 		"worker %d (slot %d, generation %llu) %s after %.1f s%s: %s%s",
 		(int)s->pid, i, (unsigned long long)s->generation,

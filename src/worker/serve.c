@@ -8,12 +8,14 @@
 #include "worker/serve.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/io.h"
+#include "proc/signals.h"
 
 /* What becomes of the connection in hand. */
 enum fate {
@@ -36,7 +38,7 @@ may_keep(void *arg)
 	struct serve *s = arg;
 
 	return !s->retiring && !s->request.expects && !serve_is_worn_out(s) &&
-		!atomic_load(&s->board->leaving);
+		!atomic_load(&s->board->leaving) && !signals_pending(SIGTERM);
 }
 
 int

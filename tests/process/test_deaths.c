@@ -28,7 +28,7 @@ static const struct {
 	{"/kill?signal=6", "died.*signal 6 .*in hand: GET /kill"},
 	{"/exit?status=5", "died.*exit 5.*in hand: GET /exit"},
 	{"/exit?status=3", "died.*exit 3"}, /* no longer a failed boot */
-	{"/exit?status=0", "exit 0"},
+	{"/exit?status=0", "\\[error\\].*died.*exit 0.*in hand: GET /exit"},
 };
 
 /* The client sees the end of its connection; the next one is served. */

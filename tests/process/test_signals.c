@@ -128,7 +128,7 @@ START_TEST(term_to_a_worker)
 	server_wait_log(&s, "probe: sleeping");
 	kill(pid, SIGTERM);
 	client_read(&c, &a);
-	MUST(strcmp(a.body.p, "slept") == 0, "%s", a.head);
+	MUST(strcmp(a.body.p, "slept") == 0 && a.close, "%s", a.head);
 	UNTIL(proc_gone(pid));
 	must_get(&s, "/ok", "probe");
 	MUST(server_count_log(&s, "\\[error\\]") == 0, "it is no error");
