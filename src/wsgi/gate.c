@@ -2,13 +2,23 @@
  * gate.c -- one thread at a time inside the server, and the interpreter lock
  * let go while it waits.
  *
+ * Whoever goes in and out holds the interpreter lock, so `owner` needs no
+ * other; only a thread that finds somebody inside pays for more.  It waits,
+ * without the interpreter lock, for `turns` to move on.
+ *
  * Whoever is inside may be the one whose wait the hooks are called for, so a
  * single saved thread state is enough; between requests it is the main thread.
  */
 #include "wsgi/gate.h"
 
-static PyThread_type_lock lock;
-static unsigned long owner; /* the thread inside, 0: none */
+#include <pthread.h>
+
+static pthread_t owner; /* the thread inside, 0: none */
+static int waiters;
+static unsigned turns; /* changes under the mutex too */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
+
 static PyThreadState *waiting;
 static bool closed;
 
@@ -38,16 +48,10 @@ after_wait(void *arg)
 int
 gate_open(nw_server *s)
 {
-	lock = PyThread_allocate_lock();
-	if (!lock) {
-		PyErr_NoMemory();
-		return -1;
-	}
-	if (nw_set_wait_hooks(s, before_wait, after_wait, NULL) == -1) {
-		PyErr_SetFromErrno(PyExc_OSError);
-		return -1;
-	}
-	return 0;
+	if (nw_set_wait_hooks(s, before_wait, after_wait, NULL) == 0)
+		return 0;
+	PyErr_SetFromErrno(PyExc_OSError);
+	return -1;
 }
 
 void
@@ -57,22 +61,27 @@ gate_close(void)
 }
 
 static void
-wait_for_it(void)
+wait_turn(void)
 {
+	unsigned seen = turns;
 	PyThreadState *mine;
 
-	if (PyThread_acquire_lock(lock, NOWAIT_LOCK))
-		return;
+	waiters++;
 	mine = PyEval_SaveThread();
-	PyThread_acquire_lock(lock, WAIT_LOCK);
+	pthread_mutex_lock(&mutex);
+	while (turns == seen)
+		pthread_cond_wait(&turned, &mutex);
+	pthread_mutex_unlock(&mutex);
 	PyEval_RestoreThread(mine);
+	waiters--;
 }
 
 void
 gate_seize(void)
 {
-	wait_for_it();
-	owner = PyThread_get_thread_ident();
+	while (owner)
+		wait_turn();
+	owner = pthread_self();
 }
 
 nw_request *
@@ -80,7 +89,7 @@ gate_enter(nw_request *const *slot)
 {
 	nw_request *r;
 
-	if (owner == PyThread_get_thread_ident()) {
+	if (owner == pthread_self()) {
 		PyErr_SetString(PyExc_RuntimeError,
 			"called from within another call about the request");
 		return NULL;
@@ -98,5 +107,10 @@ void
 gate_leave(void)
 {
 	owner = 0;
-	PyThread_release_lock(lock);
+	if (waiters == 0)
+		return;
+	pthread_mutex_lock(&mutex);
+	turns++;
+	pthread_cond_broadcast(&turned);
+	pthread_mutex_unlock(&mutex);
 }

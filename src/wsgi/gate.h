@@ -16,7 +16,7 @@
 
 #include "narwhal/app.h"
 
-/* Makes the lock and sets the server's wait hooks; -1 with a log line. */
+/* Sets the wait hooks of the server; -1 with an exception. */
 int gate_open(nw_server *s);
 
 /* The interpreter is gone: the hooks do nothing any more. */
