@@ -273,6 +273,22 @@ class Loading(unittest.TestCase):
                                capture_output=True)
             self.assertEqual(r.returncode, 0, r.stderr)
 
+    def test_checked_in_a_child(self):
+        for app, status in (('embed:app', 0), ('broken:app', 2),
+                            ('missing_colon', 2)):
+            r = subprocess.run(
+                [NARWHAL, '-t', '--bind=127.0.0.1:0', '--chdir=' + APPS,
+                 '--app=' + app], text=True, capture_output=True)
+            self.assertEqual(r.returncode, status, r.stderr)
+            self.assertEqual('on purpose' in r.stderr, app == 'broken:app')
+
+    def test_path_from_the_environment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, 'elsewhere.py'), 'w') as f:
+                f.write('from embed import made as app\n')
+            self.assertEqual(self.say('elsewhere:app', env={
+                'PYTHONPATH': folder}), "(('ready',), {})")
+
     def fails(self, app, *texts, **keys):
         s = Server(app, wait=False, **keys)
         try:

@@ -111,10 +111,40 @@ class Input(Case):
                 # the sanitizer keeps what was freed for a while
                 self.assertLess(after - before, 4096 if not SLOW else 1 << 18)
 
+    def test_many_small_chunks(self):
+        """F03: the cost of a byte does not depend on the body's size."""
+        for path in ('/read', '/blocks', '/iterate'):
+            for mega in (1, 2):
+                body = chunk(b'y' * 15 + b'\n') * (mega << 16)
+                with Connection(self.server) as c:
+                    c.send(request('POST', path, headers=[
+                        ('X-App', 'measure'), ('Transfer-Encoding',
+                                               'chunked')]) + body +
+                           b'0\r\n\r\n')
+                    total, _, seconds, _ = c.response().json()
+                self.assertEqual(total, mega << 20)
+                self.assertLess(seconds, 8 if SLOW else 2)
+
+    def test_expect(self):
+        """P13: asked for when the application reads, not before."""
+        head = (b'POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\n'
+                b'Expect: 100-Continue\r\nX-App: %s\r\n\r\n')
+        with Connection(self.server) as c:
+            c.send(head % b'echo')
+            self.assertEqual(c.until(b'\r\n\r\n'), b'HTTP/1.1 100 Continue')
+            c.send(b'abc')
+            self.assertEqual(c.response().json()['body'], b'abc'.hex())
+        with Connection(self.server) as c:
+            c.send(head % b'deaf')
+            r = c.response()
+            self.assertEqual((r.status, r.interim), (200, []))
+
     def test_two_threads(self):
         data = b''.join(b'%06d\n' % i for i in range(20000))
         r = fetch(self.server, 'POST', '/', data, [
             ('X-App', 'threaded_read')])
+        self.assertTrue(r.body == data)
+        r = fetch(self.server, 'POST', '/', data, [('X-App', 'event_loop')])
         self.assertTrue(r.body == data)
         with Connection(self.server) as c:
             c.send(request('POST', '/', b'', [

@@ -2,6 +2,7 @@
 import socket
 import struct
 import time
+import unittest
 
 from client import Connection, fetch, wait_until
 from server import Case, Server, SLOW
@@ -140,10 +141,33 @@ class Iterable(Case):
                     self.assertLess(late, 0.25 if not SLOW else 1)
 
 
-class Sendfile(Case):
-    """A real file is sent by the kernel, not read."""
+class Killed(Case):
+    """R04: a worker that is stopped in a stream says nothing more."""
 
-    KEYS = {}
+    KEYS = {'timeout': '1s'}
+
+    def test_no_second_status_line(self):
+        for version, length in ((b'1.0', b''), (b'1.1', b''),
+                                (b'1.1', b'1000000')):
+            with Connection(self.server) as c:
+                c.send(b'GET /?100,0.1 HTTP/' + version + b'\r\nHost: t\r\n'
+                       b'X-App: ticks\r\nX-Length: ' + length +
+                       b'\r\n\r\n')
+                self.assertEqual(c.head()[0], 200)
+                try:
+                    rest = c.all()
+                except ConnectionResetError:
+                    continue
+                self.assertIn(b'data: 3', rest)
+                self.assertNotIn(b'HTTP/1.1', rest)
+                self.assertFalse(rest.endswith(b'0\r\n\r\n'))
+
+    def tearDown(self):
+        pass            # the log does tell of a signal here
+
+
+class Sendfile(unittest.TestCase):
+    """A real file is sent by the kernel, not read."""
 
     def test_no_read_of_the_file(self):
         with Server('cases:app', wrapper=[

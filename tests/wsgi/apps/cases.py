@@ -329,7 +329,9 @@ def half(e, sr):
 def ticks(e, sr):
     """Blocks a moment apart; the query has how many and the pause."""
     n, pause = e['QUERY_STRING'].split(',')
-    sr('200 OK', [('Content-Type', 'text/event-stream')])
+    length = e.get('HTTP_X_LENGTH')
+    sr('200 OK', [('Content-Type', 'text/event-stream')] + (
+        [('Content-Length', length)] if length else []))
     for i in range(int(n)):
         yield b'data: %d %.6f\n\n' % (i, time.time())
         time.sleep(float(pause))
@@ -546,6 +548,18 @@ def torn_read(e, sr):
     for t in threads:
         t.join()
     return say(sr, b''.join(sorted(got)))
+
+
+def event_loop(e, sr):
+    """An event loop of the request's own, which reads in its executor."""
+    import asyncio
+
+    async def work():
+        loop = asyncio.get_running_loop()
+        body = await loop.run_in_executor(None, e['wsgi.input'].read)
+        await asyncio.sleep(0.01)
+        return body
+    return say(sr, asyncio.run(work()))
 
 
 # ---- threads ----
