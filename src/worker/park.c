@@ -60,7 +60,7 @@ move(struct park *p, int slot, enum park_state state, int64_t deadline)
 	list_remove(p, slot);
 	list_append(p, slot, state);
 	p->slots[slot].deadline = deadline;
-	if (state != PARK_HEAD) {
+	if (state != PARK_HEAD && state != PARK_READY) {
 		free(p->slots[slot].head);
 		p->slots[slot].head = NULL;
 	}
@@ -156,23 +156,54 @@ park_idle(struct park *p, int slot, int64_t now)
 	move(p, slot, PARK_IDLE, now + p->keepalive_us);
 }
 
+static int
+keep_bytes(struct park_slot *s, const struct iovec bytes[2],
+	const struct strict *strict)
+{
+	size_t n = bytes[0].iov_len + bytes[1].iov_len;
+	struct park_head *h = realloc(s->head, sizeof(*h) + n);
+
+	if (!h)
+		return -1;
+	h->strict = *strict;
+	h->len = n;
+	memcpy(h->p, bytes[0].iov_base, bytes[0].iov_len);
+	if (bytes[1].iov_len)
+		memcpy(h->p + bytes[0].iov_len, bytes[1].iov_base,
+			bytes[1].iov_len);
+	s->head = h;
+	return 0;
+}
+
 int
 park_head(struct park *p, int slot, const char *bytes, size_t len,
 	const struct strict *strict, int64_t now)
 {
 	struct park_slot *s = &p->slots[slot];
-	struct park_head *h = realloc(s->head, sizeof(*h) + len);
+	const struct iovec pieces[2] = {{(void *)bytes, len}, {NULL, 0}};
 
-	if (!h)
+	if (keep_bytes(s, pieces, strict) == -1)
 		return -1;
-	h->strict = *strict;
-	h->len = len;
-	memcpy(h->p, bytes, len);
-	s->head = h;
 	/* The deadline counts from the first byte, so it is set only once. */
 	if (s->state != PARK_HEAD)
 		move(p, slot, PARK_HEAD, now + p->header_timeout_us);
 	return 0;
+}
+
+int
+park_ready(struct park *p, int slot, const struct iovec bytes[2],
+	const struct strict *strict)
+{
+	if (keep_bytes(&p->slots[slot], bytes, strict) == -1)
+		return -1;
+	move(p, slot, PARK_READY, CLOCK_NEVER);
+	return 0;
+}
+
+int
+park_next_ready(const struct park *p)
+{
+	return p->lists[PARK_READY].first;
 }
 
 void

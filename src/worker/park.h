@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "http/strict.h"
 
@@ -22,6 +23,7 @@ enum park_state {
 	PARK_NEW, /* accepted, no byte came yet: header-timeout */
 	PARK_IDLE, /* between requests: keepalive */
 	PARK_HEAD, /* an unfinished head: header-timeout from its first byte */
+	PARK_READY, /* its next request is here; it waits for its turn */
 	PARK_LINGER, /* answered, shut down; what comes is dropped */
 	PARK_STATES
 };
@@ -32,7 +34,7 @@ enum park_state {
 /* epoll's data of a parked connection is its slot; others begin here. */
 #define PARK_OTHERS (UINT64_C(1) << 32)
 
-/* The bytes of an unfinished head and how far they were judged. */
+/* Bytes that came already and how far they were judged. */
 struct park_head {
 	struct strict strict;
 	size_t len;
@@ -44,7 +46,7 @@ struct park_slot {
 	enum park_state state;
 	int prev, next; /* on the list of its state; -1 */
 	int64_t deadline; /* us */
-	struct park_head *head; /* PARK_HEAD only */
+	struct park_head *head; /* PARK_HEAD and PARK_READY only */
 	int unsent; /* PARK_LINGER: bytes not acknowledged when last looked */
 	int listener; /* for its owner: which one it came from */
 	socklen_t peer_len;
@@ -94,7 +96,13 @@ void park_idle(struct park *p, int slot, int64_t now);
 /* -1 with ENOMEM: it could not be parked. */
 int park_head(struct park *p, int slot, const char *bytes, size_t len,
 	const struct strict *strict, int64_t now);
+/* The same; the bytes are in two pieces. */
+int park_ready(struct park *p, int slot, const struct iovec bytes[2],
+	const struct strict *strict);
 void park_linger(struct park *p, int slot, int64_t now);
+
+/* Whose turn it is; -1: nobody's. */
+int park_next_ready(const struct park *p);
 
 /* Close the connection and free the slot. */
 void park_close(struct park *p, int slot);

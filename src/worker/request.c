@@ -108,11 +108,24 @@ void
 request_resume(
 	struct request *r, const char *p, size_t n, const struct strict *s)
 {
-	assert(r->len == 0 && n <= r->cap);
-	memcpy(r->base, p, n);
+	size_t first = min(n, r->cap);
+
+	assert(r->len == 0 && n - first <= r->limits->block_size);
+	memcpy(r->base, p, first);
 	r->p = r->base;
-	r->len = n;
+	r->len = first;
+	memcpy(r->block, p + first, n - first);
+	r->block_at = 0;
+	r->block_len = n - first;
 	r->strict = *s;
+}
+
+void
+request_kept(const struct request *r, struct iovec ret_bytes[2])
+{
+	ret_bytes[0] = (struct iovec){r->p, r->len};
+	ret_bytes[1] = (struct iovec){
+		r->block + r->block_at, r->block_len - r->block_at};
 }
 
 /* Room for n more bytes behind what came of an unfinished head. */

@@ -91,6 +91,9 @@ void request_next(struct request *r);
 void request_resume(
 	struct request *r, const char *p, size_t n, const struct strict *s);
 
+/* What came and was not used, between two requests: in two pieces. */
+void request_kept(const struct request *r, struct iovec ret_bytes[2]);
+
 /*
  * Judge what came of the head.  Returns 0 with r->head_len > 0 if it is
  * complete: head, framing and target are filled.  0 with head_len == 0: more

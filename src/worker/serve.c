@@ -19,7 +19,8 @@
 
 /* What becomes of the connection in hand. */
 enum fate {
-	FATE_NEXT, /* another request may follow at once */
+	FATE_NEXT, /* another request may follow */
+	FATE_TURN_OVER, /* another has followed, but others are to be served */
 	FATE_UNFINISHED, /* its head is not complete */
 	FATE_LINGER, /* answered for the last time */
 	FATE_CLOSE
@@ -319,6 +320,19 @@ park_unfinished(struct serve *s)
 	}
 }
 
+/* What came of it goes with it. */
+static void
+park_ready_one(struct serve *s)
+{
+	struct iovec bytes[2];
+
+	if (need_slot(s) == -1)
+		return;
+	request_kept(&s->request, bytes);
+	if (park_ready(s->park, s->slot, bytes, &s->request.strict) == -1)
+		park_close(s->park, s->slot);
+}
+
 static void
 lay_aside(struct serve *s, enum fate fate)
 {
@@ -326,6 +340,9 @@ lay_aside(struct serve *s, enum fate fate)
 	case FATE_NEXT:
 		if (need_slot(s) != -1)
 			park_idle(s->park, s->slot, clock_us());
+		break;
+	case FATE_TURN_OVER:
+		park_ready_one(s);
 		break;
 	case FATE_UNFINISHED:
 		park_unfinished(s);
@@ -361,7 +378,7 @@ go_on(struct serve *s)
 	struct request *r = &s->request;
 	enum fate fate;
 	ssize_t got;
-	int status;
+	int status, answered = 0;
 
 	for (;;) {
 		status = request_read_head(r);
@@ -378,6 +395,8 @@ go_on(struct serve *s)
 			request_next(r);
 			if (r->len == 0)
 				return FATE_NEXT;
+			if (++answered == SERVE_TURN)
+				return FATE_TURN_OVER;
 			begin_anew(s);
 			continue;
 		}
@@ -420,7 +439,7 @@ take_parked(struct serve *s, int slot)
 
 	memcpy(&peer, &p->peer, sizeof(p->peer));
 	take_in_hand(s, slot, p->listener, p->fd, &peer, p->peer_len);
-	if (p->state == PARK_HEAD)
+	if (p->state == PARK_HEAD || p->state == PARK_READY)
 		request_resume(&s->request, p->head->p, p->head->len,
 			&p->head->strict);
 }
@@ -442,6 +461,7 @@ serve_ready(struct serve *s, int slot)
 {
 	switch (s->park->slots[slot].state) {
 	case PARK_FREE: /* closed since epoll spoke of it */
+	case PARK_READY: /* its turn comes anyway */
 	case PARK_STATES:
 		break;
 	case PARK_LINGER:
@@ -453,6 +473,17 @@ serve_ready(struct serve *s, int slot)
 		take_parked(s, slot);
 		lay_aside(s, go_on(s));
 		break;
+	}
+}
+
+void
+serve_turns(struct serve *s)
+{
+	int n = s->park->lists[PARK_READY].n, slot;
+
+	while (n-- > 0 && (slot = park_next_ready(s->park)) != -1) {
+		take_parked(s, slot);
+		lay_aside(s, go_on(s));
 	}
 }
 

@@ -18,6 +18,9 @@
 #define SERVE_DRAIN_MAX (256 * 1024)
 #define SERVE_DRAIN_US (2 * 1000000)
 
+/* Pipelined requests answered in a row before others get their turn. */
+#define SERVE_TURN 16
+
 struct serve_settings {
 	struct request_limits request;
 	struct conn_limits conn;
@@ -65,6 +68,9 @@ bool serve_new(struct serve *s, int listener, int fd,
 
 /* A parked connection can be read. */
 void serve_ready(struct serve *s, int slot);
+
+/* One turn for each parked connection whose next request is here already. */
+void serve_turns(struct serve *s);
 
 /* A parked connection's deadline has passed (and its socket was looked at). */
 void serve_overdue(struct serve *s, int slot);

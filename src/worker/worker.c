@@ -216,11 +216,12 @@ wait_for_events(struct worker *w, struct epoll_event *e, int ms)
 static int
 glance(struct worker *w, struct epoll_event *e)
 {
+	bool busy = park_next_ready(&w->park) != -1;
 	int n = 0;
 
-	if (w->serve.hooks.before)
+	if (w->serve.hooks.before || busy)
 		n = epoll_wait(w->park.epoll_fd, e, EVENTS_MAX, 0);
-	return n == 0 ? wait_for_events(w, e, NAP_MS) : n;
+	return n == 0 && !busy ? wait_for_events(w, e, NAP_MS) : n;
 }
 
 /* Wait for an event, a deadline or a signal, however long it takes. */
@@ -253,10 +254,12 @@ run(struct worker *w)
 		n = glance(w, events);
 		if (n > 0)
 			take_events(w, events, n);
+		serve_turns(&w->serve);
 		if (n < EVENTS_MAX)
 			expire(w, now);
 		acceptor_listen(&w->acceptor);
-		if (n > 0 || acceptor_take_each(&w->acceptor) || may_leave(w))
+		if (n > 0 || park_next_ready(&w->park) != -1 ||
+			acceptor_take_each(&w->acceptor) || may_leave(w))
 			continue;
 		n = sleep_for_events(w, events);
 		if (n > 0)

@@ -166,6 +166,35 @@ START_TEST(a_lingering_one_ends_when_its_peer_takes_nothing)
 }
 END_TEST
 
+START_TEST(those_whose_request_is_here_take_turns)
+{
+	char first[] = "GET /", second[] = " HT";
+	struct iovec bytes[2] = {{first, 5}, {second, 3}};
+	struct strict strict;
+	int a = add(0), b = add(1);
+
+	strict_reset(&strict);
+	ck_assert_int_eq(park_next_ready(&park), -1);
+	ck_assert_int_eq(park_ready(&park, a, bytes, &strict), 0);
+	ck_assert_int_eq(park_ready(&park, b, bytes, &strict), 0);
+	ck_assert_int_eq(park_next_ready(&park), a);
+	ck_assert_uint_eq(park.slots[a].head->len, 8);
+	ck_assert_int_eq(memcmp(park.slots[a].head->p, "GET / HT", 8), 0);
+	/* Neither idle nor overdue, however long it takes. */
+	ck_assert(!park_close_idle(&park));
+	ck_assert_int_eq(park_next_deadline(&park), CLOCK_NEVER);
+	ck_assert_int_eq(park_overdue(&park, 100 * HEADER), -1);
+	bytes[1].iov_len = 0;
+	ck_assert_int_eq(park_ready(&park, a, bytes, &strict), 0);
+	ck_assert_uint_eq(park.slots[a].head->len, 5);
+	ck_assert_int_eq(park_next_ready(&park), b);
+	park_idle(&park, b, 0);
+	ck_assert_ptr_null(park.slots[b].head);
+	park_close(&park, a);
+	ck_assert_int_eq(park_next_ready(&park), -1);
+}
+END_TEST
+
 START_TEST(new_ones_hurry_when_the_worker_retires)
 {
 	int a = add(0), b = add(1);
@@ -193,6 +222,7 @@ park_suite(void)
 	tcase_add_test(t, the_oldest_idle_one_makes_room);
 	tcase_add_test(t, what_arrives_is_told_by_slot);
 	tcase_add_test(t, a_lingering_one_ends_when_its_peer_takes_nothing);
+	tcase_add_test(t, those_whose_request_is_here_take_turns);
 	tcase_add_test(t, new_ones_hurry_when_the_worker_retires);
 	suite_add_tcase(s, t);
 	return s;

@@ -201,6 +201,24 @@ START_TEST(pipelined_requests_come_one_by_one)
 }
 END_TEST
 
+/* As if another connection had had its turn in between. */
+static void
+part_and_go_on(void)
+{
+	static char kept[128 * 1024];
+	struct iovec bytes[2];
+	struct strict strict = r->strict;
+	size_t n;
+
+	request_kept(r, bytes);
+	n = bytes[0].iov_len + bytes[1].iov_len;
+	memcpy(kept, bytes[0].iov_base, bytes[0].iov_len);
+	memcpy(kept + bytes[0].iov_len, bytes[1].iov_base, bytes[1].iov_len);
+	request_reset(r);
+	request_resume(r, kept, n, &strict);
+	ck_assert_uint_eq(r->len + (r->block_len - r->block_at), n);
+}
+
 START_TEST(a_block_full_of_requests_is_served)
 {
 	static const char get[] = "GET / HTTP/1.1\r\nHost: t\r\n\r\n";
@@ -221,6 +239,8 @@ START_TEST(a_block_full_of_requests_is_served)
 		request_next(r);
 		if (r->len == 0)
 			break;
+		if (_i && served % _i == 0)
+			part_and_go_on();
 		ck_assert_int_eq(read_head(), 0);
 		served++;
 	} while (1);
@@ -309,7 +329,7 @@ request_suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, trailers_are_apart_and_the_next_request_is_seen);
 	tcase_add_test(t, pipelined_requests_come_one_by_one);
-	tcase_add_test(t, a_block_full_of_requests_is_served);
+	tcase_add_loop_test(t, a_block_full_of_requests_is_served, 0, 20);
 	tcase_add_loop_test(
 		t, a_body_half_in_the_head_buffer_comes_whole, 0, 2);
 	tcase_add_loop_test(t, a_long_conversation_stays_in_step, 0, 40);
