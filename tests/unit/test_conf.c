@@ -47,7 +47,7 @@ teardown(void)
 	unlink("narwhal.ini");
 	unlink("sub/narwhal.ini");
 	rmdir("sub");
-	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(chdir(NW_SOURCE), 0);
 	rmdir(folder);
 }
 

@@ -117,6 +117,7 @@ drains_no_more(void *arg)
 
 START_TEST(input_nobody_wants_does_not_keep_a_send_awake)
 {
+	rounds = 0;
 	tcp_fill();
 	tcp.limits.send_timeout_us = 20000;
 	tcp.conn.drain = drains_no_more;

@@ -102,11 +102,30 @@ set_up(void)
 }
 
 static void
+let_go(struct generation *g)
+{
+	generation_close(g, NULL);
+	generation_free(g);
+}
+
+static void
 tear_down(void)
 {
+	struct generation *next;
 	char command[100];
 
 	log_set_fd(2);
+	if (m.trial != NULL) {
+		generation_close(m.trial, m.current);
+		generation_free(m.trial);
+	}
+	let_go(m.current);
+	for (struct generation *g = m.old; g != NULL; g = next) {
+		next = g->next;
+		generation_free(
+			g); /* what it had open is closed or m.current's */
+	}
+	board_close(&m.board);
 	dup2(real_stderr, 2);
 	fd_close(&real_stderr);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
