@@ -229,6 +229,10 @@ BENCH_TOOLS = $(OUT)/tests/floor $(OUT)/tests/drive
 bench: all $(BENCH_TOOLS)
 	BENCH=$(BENCH) scripts/bench
 
+# Instructions a request takes, beside those in tests/bench/instructions.
+bench-instructions: all
+	PYTHON=$(PYTHON) scripts/bench-instructions
+
 # ---- packages ----
 
 deps:
@@ -239,14 +243,14 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(TEST_SRC:%.c=$(OBJ)/%.o) \
 	$(PROC_SRC:%.c=$(OBJ)/%.o) $(FUZZ:%=$(OBJ)/tests/fuzz/fuzz_%.o) \
 	$(OBJ)/tests/fuzz/replay.o $(TEST_APPS) $(TEST_TOOLS) $(OUT)/tests/races: | deps
-lint bench: | deps
+lint bench bench-instructions: | deps
 endif
 
 clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all run install uninstall test tests unit lint fuzzers bench deps clean FORCE
+.PHONY: all run install uninstall test tests unit lint fuzzers bench bench-instructions deps clean FORCE
 .SECONDARY:
 
 -include $(OBJS:.o=.d) $(WSGI:.o=.d) $(OBJ)/main.d $(wildcard $(OBJ)/apps/*.d \

@@ -83,8 +83,9 @@ def children(pid):
 class Server:
     """command(port, folder) gives the argument list."""
 
-    def __init__(self, name, command, env=None):
-        self.name, self.command, self.env = name, command, env or {}
+    def __init__(self, name, command, environ=None):
+        self.name, self.command = name, command
+        self.environ = environ or {}
         self.process = self.folder = None
 
     def __enter__(self):
@@ -113,7 +114,7 @@ class Server:
         command = self.command(self.port, self.folder)
         with open(self.log_path, 'wb') as log:
             self.process = subprocess.Popen(
-                command, cwd=self.folder, env=environment(self.env),
+                command, cwd=self.folder, env=environment(self.environ),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, preexec_fn=end_with_parent)
 
@@ -158,9 +159,8 @@ class Server:
 class Narwhal(Server):
     """Keys by section: Narwhal('narwhal', app={'app': 'so:hello'})."""
 
-    def __init__(self, name, env=None, wrapper=(), **sections):
-        super().__init__(name, self.command, env)
-        self.wrapper = list(wrapper)
+    def __init__(self, name, environ=None, **sections):
+        super().__init__(name, self.command, environ)
         self.sections = sections
 
     def command(self, port, folder):
@@ -169,8 +169,7 @@ class Narwhal(Server):
         self.set('wsgi', 'pythonpath', APPS)
         self.set('timeouts', 'timeout', '10m')
         self.write_ini()
-        return self.wrapper + [os.path.join(OUT, 'narwhal'),
-                               '-c', self.ini_path]
+        return [os.path.join(OUT, 'narwhal'), '-c', self.ini_path]
 
     def set(self, section, key, value):
         self.sections.setdefault(section, {}).setdefault(key, value)
