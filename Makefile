@@ -77,7 +77,12 @@ $(OUT)/%.so: src/apps/%.c
 	$(COMPILE) -MF $(OBJ)/apps/$*.d -fPIC -shared -fvisibility=hidden \
 		-o $@ $<
 
-$(OBJ)/wsgi/%.o: src/wsgi/%.c
+# Another PYTHON makes other objects.
+$(OBJ)/wsgi/python: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PYTHON)' | cmp -s - $@ || echo '$(PYTHON)' >$@
+
+$(OBJ)/wsgi/%.o: src/wsgi/%.c $(OBJ)/wsgi/python
 	@mkdir -p $(@D)
 	$(COMPILE) $(PY_CFLAGS) -DNW_PYTHON="\"$(PY) --executable)\"" \
 		-fPIC -fvisibility=hidden -c -o $@ $<
