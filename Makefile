@@ -56,7 +56,7 @@ LIB	= $(OBJ)/libnarwhal.a
 APPS	= $(patsubst src/apps/%.c,$(OUT)/%.so,$(wildcard src/apps/*.c))
 WSGI	= $(patsubst %.c,$(OBJ)/%.o,$(patsubst src/%,%,$(wildcard src/wsgi/*.c)))
 
-all: $(OUT)/narwhal $(APPS) $(OUT)/wsgi.so
+all: $(OUT)/narwhal $(APPS) $(OUT)/wsgi.so $(OUT)/narwhal-tune
 
 $(OUT)/narwhal: $(OBJ)/main.o $(LIB)
 	@mkdir -p $(@D)
@@ -91,6 +91,13 @@ $(OUT)/wsgi.so: $(WSGI)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -shared -o $@ $^ $(PY_LIBS)
 
+# One file that can be installed anywhere.
+$(OUT)/narwhal-tune: scripts/narwhal-tune $(wildcard scripts/tune/*.py)
+	@rm -rf $(OBJ)/tune && mkdir -p $(OBJ)/tune/tune
+	@cp scripts/tune/*.py $(OBJ)/tune/tune
+	@cp scripts/narwhal-tune $(OBJ)/tune/__main__.py
+	/usr/bin/python3 -m zipapp -p /usr/bin/python3 -o $@ $(OBJ)/tune
+
 # Where to look for applications is compiled in: LIBDIR.
 $(OBJ)/libdir: FORCE
 	@mkdir -p $(@D)
@@ -106,6 +113,7 @@ run: all
 # MODE FILE FOLDER for each file that is installed, and the names of all.
 define INSTALLED
 755 $(OUT)/narwhal $(PREFIX)/bin
+755 $(OUT)/narwhal-tune $(PREFIX)/bin
 $(foreach f,$(OUT)/wsgi.so $(APPS),755 $f $(LIBDIR)/narwhal
 )644 src/include/narwhal/app.h $(PREFIX)/include/narwhal
 $(foreach f,$(wildcard man/*.[1-9]),644 $f \
@@ -245,7 +253,7 @@ deps:
 
 # With -j too, `make deps run` installs before it compiles.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(TEST_SRC:%.c=$(OBJ)/%.o) \
+$(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(OUT)/narwhal-tune $(TEST_SRC:%.c=$(OBJ)/%.o) \
 	$(PROC_SRC:%.c=$(OBJ)/%.o) $(FUZZ:%=$(OBJ)/tests/fuzz/fuzz_%.o) \
 	$(OBJ)/tests/fuzz/replay.o $(TEST_APPS) $(TEST_TOOLS) $(OUT)/tests/races: | deps
 lint bench bench-instructions: | deps

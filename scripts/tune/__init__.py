@@ -1,0 +1,1 @@
+"""What narwhal-tune is made of; each file begins with what it is for."""
