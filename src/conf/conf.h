@@ -81,6 +81,8 @@ struct conf {
 	int64_t header_timeout_ms;
 	int64_t body_timeout_ms;
 	int64_t send_timeout_ms;
+	uint64_t min_body_rate; /* bytes a second, 0: none */
+	uint64_t min_send_rate;
 	int64_t timeout_ms;
 	int64_t graceful_timeout_ms;
 

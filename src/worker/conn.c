@@ -88,6 +88,9 @@ conn_reset(struct conn *c)
 	c->blocked_in_us = 0;
 	c->blocked_out_us = 0;
 	c->app_running = false;
+	c->received = 0;
+	pace_begin(&c->in, 0);
+	c->out.begun = false;
 }
 
 void
@@ -177,48 +180,64 @@ poll_input(struct conn *c, int64_t until)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN};
 	int64_t now = clock_us(), due;
+	int ready;
 
 	for (;;) {
 		due = push_due(c, now, &p.events);
-		if (poll(&p, 1,
-			    clock_poll_ms(now, due < until ? due : until)) ==
-				1 &&
-			p.revents & ~POLLOUT)
-			return 1;
+		ready = poll(
+			&p, 1, clock_poll_ms(now, due < until ? due : until));
 		now = clock_us();
+		/* He may have waited for what we held back. */
+		if (due != CLOCK_NEVER)
+			c->waits_since = now;
+		if (ready == 1 && p.revents & ~POLLOUT)
+			return 1;
 		if (now >= until)
 			return 0;
 	}
 }
 
+/* Bytes the peer has acknowledged; below 0 while some are of before. */
+static int64_t
+taken(const struct conn *c)
+{
+	return (int64_t)c->flusher->bytes_sent - fd_unsent(c->fd);
+}
+
 /*
- * Wait until the socket can be written.  The time starts anew while the peer
- * acknowledges: the kernel calls a socket writable only when a good part of
- * its buffer is free, which a slow but honest client may take long to do.
+ * Wait until the socket can be written.  What the peer acknowledges is looked
+ * at as well: the kernel calls a socket writable only when a good part of its
+ * buffer is free, which a slow but honest client may take long to do.
  */
 static int
 poll_output(struct conn *c)
 {
+	const struct conn_limits *l = c->limits;
 	struct pollfd p = {.fd = c->fd, .events = POLLOUT};
-	int64_t until = clock_us() + c->limits->send_timeout_us;
-	int held = fd_unsent(c->fd), still;
+	int64_t now = clock_us();
 
+	if (!c->out.begun)
+		pace_begin(&c->out, taken(c));
 	if (c->drain)
 		p.events |= POLLIN;
 	for (;;) {
-		if (poll(&p, 1, clock_poll_ms(clock_us(), until)) == 1) {
+		if (poll(&p, 1,
+			    clock_poll_ms(now,
+				    now +
+					    pace_left(&c->out,
+						    l->send_timeout_us))) ==
+			1) {
 			if (p.revents & ~POLLIN)
 				return 1;
 			if (p.revents & POLLIN && !c->drain(c->drain_arg))
 				p.events = POLLOUT;
 		}
-		if (clock_us() < until)
-			continue;
-		still = fd_unsent(c->fd);
-		if (still >= held)
+		now = clock_us();
+		c->out.waited_us += now - c->waits_since;
+		c->waits_since = now;
+		if (pace_left(&c->out, l->send_timeout_us) <= 0 &&
+			!pace_judge(&c->out, taken(c), l->min_send_rate))
 			return 0;
-		held = still;
-		until = clock_us() + c->limits->send_timeout_us;
 	}
 }
 
@@ -234,18 +253,41 @@ wait_client(struct conn *c, bool input, int64_t until, uint64_t *blocked)
 	int r;
 
 	clock_stop(c, began);
+	c->waits_since = began;
 	if (c->hooks->before)
 		c->hooks->before(c->hooks->arg);
 	r = input ? poll_input(c, until) : poll_output(c);
 	now = clock_us();
 	clock_go_on(c, now);
 	*blocked += now - began;
+	(input ? &c->in : &c->out)->waited_us += now - c->waits_since;
 	if (c->hooks->after)
 		c->hooks->after(c->hooks->arg);
 	if (r == 1)
 		return 0;
 	errno = ETIMEDOUT;
 	return -1;
+}
+
+/*
+ * Wait for input until the given moment, but no longer than to the end of a
+ * period in which too little came.
+ */
+static int
+wait_input(struct conn *c, int64_t until)
+{
+	int64_t period = c->limits->body_timeout_us, end;
+
+	if (pace_left(&c->in, period) <= 0 &&
+		!pace_judge(&c->in, c->received, c->limits->min_body_rate)) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	end = clock_us() + pace_left(&c->in, period);
+	if (wait_client(
+		    c, true, end < until ? end : until, &c->blocked_in_us) == 0)
+		return 0;
+	return end < until ? 0 : -1;
 }
 
 ssize_t
@@ -263,9 +305,11 @@ conn_receive_until(
 
 	for (;;) {
 		got = io_recvv(c->fd, iov, n, MSG_DONTWAIT);
+		if (got > 0)
+			c->received += got;
 		if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
 			return got;
-		if (wait_client(c, true, until, &c->blocked_in_us) == -1)
+		if (wait_input(c, until) == -1)
 			return -1;
 	}
 }

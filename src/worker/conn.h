@@ -13,11 +13,14 @@
 
 #include "proc/board.h"
 #include "worker/flusher.h"
+#include "worker/pace.h"
 
 struct conn_limits {
 	int64_t body_timeout_us;
 	int64_t send_timeout_us;
 	int64_t timeout_us; /* application time, 0: none */
+	uint64_t min_body_rate; /* bytes a second, over body-timeout; 0: none */
+	uint64_t min_send_rate; /* the same, over send-timeout */
 };
 
 struct conn_hooks {
@@ -49,6 +52,9 @@ struct conn {
 	bool app_running;
 	uint64_t blocked_in_us; /* in this request, waiting to receive */
 	uint64_t blocked_out_us; /* waiting to send */
+	int64_t received; /* bytes of this request's body */
+	struct pace in, out;
+	int64_t waits_since; /* for the client, not for a delay of ours */
 
 	/*
 	 * Called while a send waits and input is there, so that a client that
@@ -79,7 +85,8 @@ void conn_app_begins(struct conn *c);
 void conn_app_ends(struct conn *c);
 
 /*
- * Receive into iov, waiting for the client at most body-timeout from now.
+ * Receive into iov, waiting for the client at most body-timeout from now, and
+ * no longer if he was too slow for min-body-rate all along.
  * Chunks that come due meanwhile are sent.  Returns the number of bytes, 0 at
  * EOF, -1 with errno (ETIMEDOUT; ECONNRESET and the like).
  */
@@ -92,8 +99,8 @@ ssize_t conn_receive_until(
 /*
  * Send what waits until at most max_chunks chunks do (with max_chunks 0: until
  * the queue is empty), waiting for the client at most send-timeout without
- * progress (bytes taken by the kernel or acknowledged by the peer).  The lock
- * is not held by the caller.  -1 with errno (ETIMEDOUT; EPIPE, ECONNRESET).
+ * progress (bytes acknowledged by the peer) or with less than min-send-rate asks
+ * for.  The lock is not held by the caller.  -1 with errno (ETIMEDOUT; EPIPE, ECONNRESET).
  */
 int conn_send(struct conn *c, int max_chunks, int flags);
 

@@ -74,6 +74,7 @@ park_init(struct park *p, int max, int64_t keepalive_us,
 
 	memset(p, 0, sizeof(*p));
 	p->max = max;
+	p->linger_least = 1;
 	p->keepalive_us = keepalive_us;
 	p->header_timeout_us = header_timeout_us;
 	p->new_timeout_us = header_timeout_us;
@@ -275,7 +276,7 @@ park_linger_on(struct park *p, int slot, int64_t now)
 	struct park_slot *s = &p->slots[slot];
 	int unsent = fd_unsent(s->fd);
 
-	if (unsent == 0 || unsent >= s->unsent) {
+	if (unsent == 0 || unsent + p->linger_least > s->unsent) {
 		park_close(p, slot);
 		return false;
 	}

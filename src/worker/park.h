@@ -70,6 +70,7 @@ struct park {
 	int64_t keepalive_us;
 	int64_t header_timeout_us;
 	int64_t new_timeout_us; /* of PARK_NEW: the same until park_hurry() */
+	int linger_least; /* bytes taken in PARK_LINGER_US to be worth more */
 };
 
 int park_init(struct park *p, int max, int64_t keepalive_us,
@@ -116,7 +117,7 @@ int park_overdue(const struct park *p, int64_t now);
 
 /*
  * A lingering connection's time is over: give it more if its peer still takes
- * what was sent (closing now could destroy that).  False: it was closed.
+ * at least linger_least bytes of what was sent (closing now could destroy that).  False: it was closed.
  */
 bool park_linger_on(struct park *p, int slot, int64_t now);
 

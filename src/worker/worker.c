@@ -348,6 +348,8 @@ prepare(struct worker *w)
 				.body_timeout_us = c->body_timeout_ms * 1000,
 				.send_timeout_us = c->send_timeout_ms * 1000,
 				.timeout_us = c->timeout_ms * 1000,
+				.min_body_rate = c->min_body_rate,
+				.min_send_rate = c->min_send_rate,
 			},
 		.chunks_max = c->outgoing_body_buffer_chunks,
 		.chunk_size = c->outgoing_body_chunk_size,
@@ -370,6 +372,9 @@ prepare(struct worker *w)
 		log_error("cannot boot: %s", strerror(errno));
 		return -1;
 	}
+	if (c->min_send_rate > 0)
+		w->park.linger_least =
+			(int)(c->min_send_rate * PARK_LINGER_US / 1000000);
 	acceptor_init(&w->acceptor, &w->serve, &w->park, w->setup->listeners,
 		w->setup->nlisteners, c->workers > 1);
 	return 0;

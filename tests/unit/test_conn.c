@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -231,6 +232,50 @@ START_TEST(a_signal_does_not_end_a_wait)
 }
 END_TEST
 
+/* ---- the rate ---- */
+
+static void
+client_drips(void)
+{
+	struct timespec t = {0, 1000000};
+
+	nanosleep(&t, NULL);
+	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
+}
+
+/* Bytes of at most n that are received one by one before it is too slow. */
+static int
+drip(int n)
+{
+	char p[8];
+	int i;
+
+	tcp.limits.body_timeout_us = 10 * SHORT_US;
+	tcp.act = client_drips;
+	for (i = 0; i < n; i++)
+		if (receive(p, 1) != 1)
+			break;
+	return i;
+}
+
+START_TEST(one_byte_at_a_time_is_too_slow)
+{
+	tcp.limits.min_body_rate = 10000;
+	ck_assert_int_lt(drip(200), 200);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	ck_assert_uint_ge(tcp.conn.blocked_in_us, 10 * SHORT_US);
+	/* The next request begins anew. */
+	conn_reset(&tcp.conn);
+	ck_assert_int_gt(drip(5), 0);
+}
+END_TEST
+
+START_TEST(without_a_rate_any_byte_will_do)
+{
+	ck_assert_int_eq(drip(200), 200);
+}
+END_TEST
+
 /* ---- the application's clock ---- */
 
 START_TEST(the_clock_stands_while_the_client_is_waited_for)
@@ -321,14 +366,18 @@ start_client(void)
 START_TEST(what_comes_due_is_sent_while_receiving)
 {
 	char p[8];
+	int64_t due;
 
 	tcp_queue(1);
 	expected = 64 * 1024;
-	make_due(clock_us() + (_i ? SHORT_US : -1));
+	due = clock_us() + (_i ? SHORT_US : -1);
+	make_due(due);
 	start_client();
 	ck_assert_int_eq(receive(p, sizeof(p)), 2);
 	pthread_join(thread, NULL);
 	ck_assert(queue_is_empty(&tcp.flusher.queue));
+	/* While it was held back here the client is not to blame. */
+	ck_assert_int_le(tcp.conn.in.waited_us, clock_us() - due);
 }
 END_TEST
 
@@ -382,6 +431,8 @@ conn_suite(void)
 	tcase_add_test(t, the_end_is_zero);
 	tcase_add_test(t, a_reset_is_an_error);
 	tcase_add_test(t, a_signal_does_not_end_a_wait);
+	tcase_add_test(t, one_byte_at_a_time_is_too_slow);
+	tcase_add_test(t, without_a_rate_any_byte_will_do);
 	tcase_add_test(t, the_clock_stands_while_the_client_is_waited_for);
 	tcase_add_test(t, a_clock_that_ran_out_while_it_ran_has_run_out);
 	tcase_add_test(t, there_is_no_clock_without_a_limit_or_a_request);

@@ -107,6 +107,22 @@ START_TEST(a_client_that_takes_a_little_is_waited_for)
 }
 END_TEST
 
+/* 24 kB in 20 ms are too little for one who wants 320. */
+START_TEST(a_client_that_takes_too_little_is_given_up)
+{
+	tcp_fill();
+	tcp.limits.send_timeout_us = 20000;
+	tcp.limits.min_send_rate = 16 << 20;
+	tcp.conn.drain = client_takes_a_little;
+	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
+	tcp_wait_readable();
+	errno = 0;
+	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	ck_assert_int_eq(rounds, 1);
+}
+END_TEST
+
 static bool
 drains_no_more(void *arg)
 {
@@ -229,6 +245,7 @@ conn_send_suite(void)
 	tcase_add_test(t, a_send_waits_until_few_enough_chunks_do);
 	tcase_add_test(t, a_client_that_takes_nothing_is_given_up);
 	tcase_add_test(t, a_client_that_takes_a_little_is_waited_for);
+	tcase_add_test(t, a_client_that_takes_too_little_is_given_up);
 	tcase_add_test(t, input_nobody_wants_does_not_keep_a_send_awake);
 	tcase_add_test(t, a_client_that_left_is_an_error);
 	tcase_add_test(t, the_clock_stands_while_a_send_waits);

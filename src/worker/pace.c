@@ -1,0 +1,30 @@
+/*
+ * pace.c -- is the client fast enough?
+ *
+ * Numbers only: conn.c waits, counts, and does what follows.
+ */
+#include "worker/pace.h"
+
+void
+pace_begin(struct pace *p, int64_t bytes)
+{
+	p->waited_us = 0;
+	p->mark = bytes;
+	p->begun = true;
+}
+
+int64_t
+pace_left(const struct pace *p, int64_t period_us)
+{
+	return period_us - p->waited_us;
+}
+
+bool
+pace_judge(struct pace *p, int64_t bytes, uint64_t rate)
+{
+	int64_t need = (int64_t)(rate * (uint64_t)(p->waited_us / 1000) / 1000);
+	int64_t moved = bytes - p->mark;
+
+	pace_begin(p, bytes);
+	return moved >= (need > 0 ? need : 1);
+}
