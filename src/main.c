@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "conf/keys.h"
 #include "master/master.h"
 #include "worker/access.h"
@@ -306,6 +307,8 @@ main(int argc, char **argv)
 	struct command c = {.args = {.check_format = access_check}};
 	int status;
 
+	if (fd_fill_standard() == -1)
+		return EXIT_FAILURE; /* and nowhere to say so */
 	if (read_command(&c, argc, argv) == -1)
 		status = usage_error();
 	else if (read_listen_fds(&c.args) == -1)

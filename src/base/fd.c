@@ -48,6 +48,20 @@ fd_set_cloexec(int fd, bool on)
 	return set_flag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on);
 }
 
+int
+fd_fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd == -1)
+		return -1;
+	fd_close(&fd);
+	return 0;
+}
+
 long
 fd_raise_limit(void)
 {

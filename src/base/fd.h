@@ -12,6 +12,12 @@ void fd_close(int *fd);
 int fd_set_nonblock(int fd, bool on); /* -1 with errno */
 int fd_set_cloexec(int fd, bool on); /* -1 with errno */
 
+/*
+ * Open /dev/null in the place of each standard descriptor that is closed, or
+ * some socket would get its number and what is printed there.  -1 with errno.
+ */
+int fd_fill_standard(void);
+
 /* Raise the soft descriptor limit to the hard one; returns the limit. */
 long fd_raise_limit(void);
 

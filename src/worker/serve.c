@@ -308,15 +308,19 @@ park_unfinished(struct serve *s)
 {
 	struct request *r = &s->request;
 	int64_t now = clock_us();
+	enum park_state state;
 
 	if (need_slot(s) == -1)
 		return;
+	state = s->park->slots[s->slot].state;
 	if (has_begun(s)) {
 		if (park_head(s->park, s->slot, r->p, r->len, &r->strict,
 			    now) == -1)
 			park_close(s->park, s->slot);
-	} else if (s->park->slots[s->slot].state == PARK_FREE) {
+	} else if (state == PARK_FREE) {
 		park_new(s->park, s->slot, now);
+	} else if (state == PARK_READY) {
+		park_idle(s->park, s->slot, now);
 	}
 }
 

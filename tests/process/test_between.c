@@ -81,6 +81,33 @@ START_TEST(empty_lines_are_no_request)
 }
 END_TEST
 
+/* The same behind as many requests as are served in one turn, and more. */
+START_TEST(an_empty_line_behind_a_turn)
+{
+	const int n = 40;
+	struct bytes b = {0};
+	struct server s;
+	struct client c;
+	int i;
+
+	server_start(
+		&s, "[app]\napp = so:hello\n[server]\nkeepalive = 200ms\n");
+	for (i = 0; i < n; i++) {
+		bytes_add(&b, GET, strlen(GET));
+		client_open(&c, &s);
+		client_send(&c, b.p, b.n);
+		client_puts(&c, "\r\n");
+		client_slurp(&c);
+		MUST(count_matches(c.in.p, "HTTP/1.1 200 ") == i + 1 &&
+				count_matches(c.in.p, "HTTP/1.1 ") == i + 1,
+			"%s", c.in.p);
+		client_done(&c);
+	}
+	bytes_done(&b);
+	server_stop(&s);
+}
+END_TEST
+
 /*
  * Some clients end a body with a CRLF that is not part of it.  Left unread it
  * would turn the close into a reset, over what the client has not read yet.
@@ -123,6 +150,7 @@ between_suite(void)
 
 	tcase_add_test(tc, deadline_of_a_pipelined_head);
 	tcase_add_test(tc, empty_lines_are_no_request);
+	tcase_add_test(tc, an_empty_line_behind_a_turn);
 	tcase_add_test(tc, a_crlf_behind_the_body);
 	return suite;
 }

@@ -55,6 +55,34 @@ start_logging(struct server *s, const char *more)
 
 /* ---- the error log ---- */
 
+/* What is closed at the start must not become a client's connection. */
+START_TEST(standard_descriptors_are_closed)
+{
+	struct server s;
+	struct answer a;
+	int i;
+
+	server_init(&s);
+	server_listen(&s);
+	server_ini(&s,
+		"[server]\nbind = fd:3\n" PROBE_APP "[log]\naccess-log = -\n");
+	s.prefix[s.nprefix++] = "sh";
+	s.prefix[s.nprefix++] = "-c";
+	s.prefix[s.nprefix++] = "exec \"$0\" \"$@\" <&- >&- 2>&-";
+	server_spawn(&s);
+	server_wait_ready(&s);
+	for (i = 0; i < 3; i++)
+		shell(&s, "test \"$(readlink /proc/%d/fd/%d)\" = /dev/null",
+			(int)server_worker(&s), i);
+	get(&s, "/sleep?ms=1", &a); /* it logs a line */
+	MUST(a.status == 200, "%s", a.head);
+	answer_done(&a);
+	server_signal(&s, SIGTERM);
+	MUST(server_wait_exit(&s) == 0, "exit status");
+	server_done(&s);
+}
+END_TEST
+
 START_TEST(form_of_the_error_log)
 {
 	struct server s;
@@ -279,6 +307,7 @@ logs_suite(void)
 	Suite *suite = suite_create("logs");
 	TCase *tc = harness_case(suite, "error");
 
+	tcase_add_test(tc, standard_descriptors_are_closed);
 	tcase_add_test(tc, form_of_the_error_log);
 	tcase_add_test(tc, level_of_the_error_log);
 	tc = harness_case(suite, "access");
