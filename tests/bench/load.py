@@ -1,4 +1,4 @@
-"""What drives the servers: wrk for many small requests, drive for exact ones."""
+"""What drives the servers: wrk for many connections, drive for exact counts."""
 import json
 import re
 import subprocess
