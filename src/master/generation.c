@@ -18,37 +18,11 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "conf/keys.h"
-#include "worker/access.h"
 
 _Static_assert(CONF_ADDRS_MAX <= LEASH_LISTENERS_MAX,
 	"each address has a bit in a drain message");
 
 /* ---- load ---- */
-
-static void
-add_place(const struct conf *c, const char *name, struct buf *b)
-{
-	size_t row = (size_t)(key_find(str_of(name)) - keys);
-
-	if (c->source[row] == CONF_FILE)
-		buf_addf(b, "%s:%d: ", c->path, c->line[row]);
-	if (c->source[row] == CONF_COMMAND_LINE)
-		buf_addf(b, "--");
-	buf_addf(b, "%s: ", name);
-}
-
-static bool
-is_sound(const struct conf *c, struct buf *errors)
-{
-	const char *why = access_check(c->access_log_format);
-
-	if (why == NULL)
-		return true;
-	add_place(c, "access-log-format", errors);
-	buf_addf(errors, "%s\n", why);
-	return false;
-}
 
 struct generation *
 generation_load(const struct conf_args *args, uint64_t number,
@@ -61,7 +35,7 @@ generation_load(const struct conf_args *args, uint64_t number,
 	g->number = number;
 	g->error_fd = g->access_fd = -1;
 	g->conf = conf_load(args, errors, notes);
-	if (g->conf != NULL && is_sound(g->conf, errors))
+	if (g->conf != NULL)
 		return g;
 fail:
 	if (errors->len == 0)

@@ -465,7 +465,8 @@ check_app(const struct conf *c)
 		fprintf(stderr, "app: '%s' died of signal %d (%s)\n", c->app,
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) != 0)
-		fprintf(stderr, "app: '%s' cannot be loaded\n", c->app);
+		fprintf(stderr, "app: '%s' cannot be loaded (exit %d)\n",
+			c->app, WEXITSTATUS(status));
 	return status == 0 ? 0 : BAD_CONF;
 }
 

@@ -122,8 +122,10 @@ response_start(struct response *r, int status, struct str reason)
 	if (r->committed)
 		return fail(EALREADY);
 	if (status < 200 || status > 599 || !strict_is_value(reason)) {
-		log_error("application: a status line of %d cannot be sent",
-			status);
+		log_error("application: status %d refused: %s", status,
+			strict_is_value(reason)
+				? "not from 200 to 599"
+				: "control bytes in its reason");
 		return fail(EINVAL);
 	}
 	start(r, status, reason);

@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "master/reload.h"
+#include "worker/access.h"
 
 Suite *reload_suite(void);
 
@@ -93,7 +94,8 @@ set_up(void)
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(ini, sizeof(ini), "%s/narwhal.ini", dir);
 	snprintf(log_path, sizeof(log_path), "%s/log", dir);
-	args = (struct conf_args){.path = ini, .path_given = true};
+	args = (struct conf_args){
+		.path = ini, .path_given = true, .check_format = access_check};
 	/* So that the log `-` is a file that can be looked into. */
 	real_stderr = dup(2);
 	fd = fd_open_append(log_path);
