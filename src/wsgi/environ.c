@@ -98,9 +98,8 @@ set_constants(void)
 }
 
 int
-environ_open(nw_server *s)
+environ_open(void)
 {
-	(void)s;
 	base = PyDict_New();
 	content_length = PyUnicode_InternFromString("CONTENT_LENGTH");
 	comma = PyUnicode_FromString(",");
@@ -195,8 +194,9 @@ set_server_by_host(nw_request *r)
 		host = nw_str_of("localhost");
 	if (!port.len)
 		port = nw_str_of(is_https(r) ? "443" : "80");
-	return set_var(SERVER_NAME, host) || set_var(SERVER_PORT, port) ? -1
-									: 0;
+	if (set_var(SERVER_NAME, host) == -1)
+		return -1;
+	return set_var(SERVER_PORT, port);
 }
 
 /* RFC 3875 4.1.14: an IPv6 address stands in brackets. */
@@ -214,8 +214,9 @@ set_server(nw_request *r)
 			z, sizeof(z), "[%.*s]", (int)local.len, local.p);
 		local = (nw_str){z, (size_t)n};
 	}
-	return set_var(SERVER_NAME, local) || set_port(SERVER_PORT, port) ? -1
-									  : 0;
+	if (set_var(SERVER_NAME, local) == -1)
+		return -1;
+	return set_port(SERVER_PORT, port);
 }
 
 static int
@@ -224,8 +225,9 @@ set_remote(nw_request *r)
 	int port;
 	nw_str peer = nw_peer(r, &port);
 
-	return set_var(REMOTE_ADDR, peer) || set_port(REMOTE_PORT, port) ? -1
-									 : 0;
+	if (set_var(REMOTE_ADDR, peer) == -1)
+		return -1;
+	return set_port(REMOTE_PORT, port);
 }
 
 /* "*" is the target of OPTIONS, no path. */
@@ -265,7 +267,9 @@ set_vars(nw_request *r)
 		set_target(r) == -1 || set_var(PROTOCOL, protocol(r)) == -1 ||
 		set_var(URL_SCHEME, nw_scheme(r)) == -1)
 		return -1;
-	return set_server(r) == -1 || set_remote(r) == -1 ? -1 : 0;
+	if (set_server(r) == -1)
+		return -1;
+	return set_remote(r);
 }
 
 /* ---- header fields ---- */
@@ -308,9 +312,10 @@ add_value(PyObject *env, struct name *n, nw_str s)
 	if (!value)
 		return -1;
 	there = PyDict_SetDefault(env, n->key, value);
-	if (there)
-		r = PyDict_GET_SIZE(env) > before ? 0
-						  : join(env, n, there, value);
+	if (there && PyDict_GET_SIZE(env) > before)
+		r = 0;
+	else if (there)
+		r = join(env, n, there, value);
 	Py_DECREF(value);
 	return r;
 }

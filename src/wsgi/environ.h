@@ -10,7 +10,7 @@
 #include "narwhal/app.h"
 
 /* Make the dict that every environ is a copy of; -1 with an exception. */
-int environ_open(nw_server *s);
+int environ_open(void);
 void environ_close(void);
 
 /* Put an entry into all environs from now on. */

@@ -70,31 +70,39 @@ early_hints(PyObject *self, PyObject *headers)
 	return Py_NewRef(Py_None);
 }
 
+/* 0 or the errno */
+static int
+give_trailer(nw_request *r, PyObject *n, PyObject *v)
+{
+	nw_str name, value;
+
+	if (!text_bytes(n, &name) || !text_bytes(v, &value))
+		return EINVAL;
+	return nw_add_trailer(r, name, value) == -1 ? errno : 0;
+}
+
 static PyObject *
 add_trailer(PyObject *self, PyObject *args)
 {
 	struct start *s = (struct start *)self;
-	PyObject *n, *v;
-	nw_str name, value;
+	PyObject *name, *value;
 	nw_request *r;
 	int err;
 
-	if (!PyArg_ParseTuple(args, "UU:add_trailer", &n, &v) ||
+	if (!PyArg_ParseTuple(args, "UU:add_trailer", &name, &value) ||
 		!start_check(s, "a trailer"))
 		return NULL;
 	r = gate_enter(&s->r);
 	if (!r)
 		return NULL;
-	err = !text_bytes(n, &name) || !text_bytes(v, &value) ? EINVAL
-		: nw_add_trailer(r, name, value) == -1	      ? errno
-							      : 0;
+	err = give_trailer(r, name, value);
 	s->has_trailers = true;
 	gate_leave();
 	if (!err)
 		return Py_NewRef(Py_None);
 	if (err == EINVAL)
 		PyErr_Format(PyExc_ValueError, "add_trailer: (%R, %R) refused",
-			n, v);
+			name, value);
 	else
 		fault_raise(err);
 	return NULL;

@@ -184,7 +184,7 @@ set_up(nw_server *s)
 {
 	if (errors_open(s) == -1 || gate_open(s) == -1 ||
 		start_type_ready() == -1 || input_type_ready() == -1 ||
-		environ_open(s) == -1 ||
+		environ_open() == -1 ||
 		environ_set("wsgi.file_wrapper", file_type_ready()) == -1)
 		return -1;
 	return set_settings(s) == -1 || set_options(s) == -1 ? -1 : 0;

@@ -114,6 +114,9 @@ class Server:
         environ = {k: v for k, v in os.environ.items()
                    if k not in ('VIRTUAL_ENV', 'PYTHONPATH', 'PYTHONHOME')}
         environ['NOTIFY_SOCKET'] = os.path.join(self.folder, 'notify')
+        if self.wrapper:        # the leak finder cannot work under strace
+            environ['ASAN_OPTIONS'] = environ.get('ASAN_OPTIONS', '') + \
+                ':detect_leaks=0'
         environ.update(self.environ)
         fd = self.socket.fileno()
 
