@@ -100,6 +100,7 @@ struct conf {
 	const char *access_log_format;
 
 	/* proxy */
+	int proxy_protocol; /* enum proxy_mode */
 	struct conf_list forwarded_allow_ips; /* addresses, CIDR, `*`, `unix` */
 
 	/* per row of the key table: where the value came from, and its line */

@@ -99,6 +99,9 @@ const struct key keys[] = {
 	{"proxy", "forwarded-allow-ips", KEY_PEERS, AT(forwarded_allow_ips),
 		"127.0.0.1, ::1, unix", 0, 0, "LIST",
 		"peers whose X-Forwarded fields are believed"},
+	{"proxy", "proxy-protocol", KEY_PROXY, AT(proxy_protocol), "off", 0, 0,
+		"VERSION",
+		"PROXY header that begins each connection: off, v1, v2, auto"},
 };
 
 const size_t keys_len = sizeof(keys) / sizeof(keys[0]);

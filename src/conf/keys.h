@@ -24,7 +24,8 @@ enum key_type {
 	KEY_TIME, /* int64_t milliseconds; units ms s m h, plain is seconds */
 	KEY_MODE, /* octal */
 	KEY_WORKERS, /* count or `auto` */
-	KEY_LEVEL /* error warning info debug */
+	KEY_LEVEL, /* error warning info debug */
+	KEY_PROXY /* off v1 v2 auto */
 };
 
 struct key {

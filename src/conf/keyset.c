@@ -12,6 +12,7 @@
 #include "base/allow.h"
 #include "conf/keys.h"
 #include "conf/value.h"
+#include "http/proxy.h"
 
 static int
 refuse(const char **ret_why, const char *why)
@@ -115,19 +116,26 @@ auto_workers(const struct key *k)
 	return n < k->max ? n : k->max;
 }
 
+static const char *const *
+names_of(const struct key *k)
+{
+	return k->type == KEY_PROXY ? proxy_mode_names : log_level_names;
+}
+
 static int
-set_level(struct conf *c, const struct key *k, struct str text,
+set_name(struct conf *c, const struct key *k, struct str text,
 	const char **ret_why)
 {
-	for (int i = 0; log_level_names[i]; i++)
-		if (str_eq(text, str_of(log_level_names[i]))) {
+	const char *const *names = names_of(k);
+
+	for (int i = 0; names[i]; i++)
+		if (str_eq(text, str_of(names[i]))) {
 			store_number(c, k, (uint64_t)i);
 			return 0;
 		}
 	return refuse(ret_why,
-		arena_printf(&c->arena,
-			"'%.*s' is not error, warning, info or debug",
-			STR_ARG(text)));
+		arena_printf(&c->arena, "'%.*s' is not %s, %s, %s or %s",
+			STR_ARG(text), names[0], names[1], names[2], names[3]));
 }
 
 char *
@@ -292,7 +300,8 @@ key_set(struct conf *c, const struct key *k, struct str text, const char *base,
 	case KEY_PATHS:
 		return set_list(c, k, text, base, ret_why);
 	case KEY_LEVEL:
-		return set_level(c, k, text, ret_why);
+	case KEY_PROXY:
+		return set_name(c, k, text, ret_why);
 	case KEY_WORKERS:
 		if (str_eq(text, STR("auto"))) {
 			store_number(c, k, auto_workers(k));
@@ -332,7 +341,8 @@ key_print(const struct conf *c, const struct key *k, struct buf *b)
 		print_list(at, b);
 		return;
 	case KEY_LEVEL:
-		buf_add_str(b, str_of(log_level_names[load_number(c, k)]));
+	case KEY_PROXY:
+		buf_add_str(b, str_of(names_of(k)[load_number(c, k)]));
 		return;
 	default:
 		value_print(unit_of(k), load_number(c, k), b);

@@ -61,10 +61,8 @@ is_same_host(const struct conn *c, const struct sockaddr_storage *sa)
 }
 
 void
-conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
-	socklen_t len)
+conn_set_peer(struct conn *c, const struct sockaddr_storage *sa, socklen_t len)
 {
-	c->fd = fd;
 	/* Mostly it is the proxy again, and inet_ntop() is slow. */
 	if (is_same_host(c, sa)) {
 		c->peer.port =
@@ -77,6 +75,14 @@ conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
 	}
 	if (sa->ss_family == AF_UNIX)
 		c->peer.addr[0] = '\0'; /* the path is the server's, not his */
+}
+
+void
+conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
+	socklen_t len)
+{
+	c->fd = fd;
+	conn_set_peer(c, sa, len);
 	c->local.len = 0;
 	c->bound = NULL;
 	conn_reset(c);

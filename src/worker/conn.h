@@ -74,6 +74,10 @@ void conn_take(struct conn *c, int fd, const struct sockaddr_storage *sa,
 	socklen_t len);
 void conn_reset(struct conn *c);
 
+/* Another peer than the socket's, as a trusted one said. */
+void
+conn_set_peer(struct conn *c, const struct sockaddr_storage *sa, socklen_t len);
+
 /* The address a socket is bound to; len 0 if it has none. */
 void conn_read_local(int fd, struct conn_peer *ret);
 

@@ -138,11 +138,20 @@ park_add(struct park *p, int fd, const struct sockaddr_storage *peer,
 	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &e) == -1)
 		return -1;
 	p->slots[slot].fd = fd;
-	if (len > sizeof(p->slots[slot].peer))
-		len = sizeof(p->slots[slot].peer);
-	p->slots[slot].peer_len = len;
-	memcpy(&p->slots[slot].peer, peer, len);
+	park_set_peer(p, slot, peer, len);
 	return slot;
+}
+
+void
+park_set_peer(struct park *p, int slot, const struct sockaddr_storage *peer,
+	socklen_t len)
+{
+	struct park_slot *s = &p->slots[slot];
+
+	if (len > sizeof(s->peer))
+		len = sizeof(s->peer);
+	s->peer_len = len;
+	memcpy(&s->peer, peer, len);
 }
 
 void

@@ -49,6 +49,7 @@ struct park_slot {
 	struct park_head *head; /* PARK_HEAD and PARK_READY only */
 	int unsent; /* PARK_LINGER: bytes not acknowledged when last looked */
 	int listener; /* for its owner: which one it came from */
+	bool announced; /* for its owner: a PROXY header has yet to come */
 	socklen_t peer_len;
 	union {
 		sa_family_t family;
@@ -90,6 +91,10 @@ bool park_has_room(const struct park *p);
  */
 int park_add(struct park *p, int fd, const struct sockaddr_storage *peer,
 	socklen_t len);
+
+/* Somebody else is at its other end than was thought. */
+void park_set_peer(struct park *p, int slot,
+	const struct sockaddr_storage *peer, socklen_t len);
 
 /* Park it (again), waiting for this: */
 void park_new(struct park *p, int slot, int64_t now);

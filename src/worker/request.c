@@ -121,6 +121,14 @@ request_resume(
 }
 
 void
+request_skip(struct request *r, size_t n)
+{
+	assert(r->head_len == 0 && n <= r->len);
+	r->p += n;
+	r->len -= n;
+}
+
+void
 request_kept(const struct request *r, struct iovec ret_bytes[2])
 {
 	ret_bytes[0] = (struct iovec){r->p, r->len};

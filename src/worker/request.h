@@ -91,6 +91,9 @@ void request_next(struct request *r);
 void request_resume(
 	struct request *r, const char *p, size_t n, const struct strict *s);
 
+/* The first n of the bytes that came are not of a request. */
+void request_skip(struct request *r, size_t n);
+
 /* What came and was not used, between two requests: in two pieces. */
 void request_kept(const struct request *r, struct iovec ret_bytes[2]);
 

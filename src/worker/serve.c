@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "proc/signals.h"
 
 /* What becomes of the connection in hand. */
@@ -287,6 +288,7 @@ need_slot(struct serve *s)
 			s->conn.peer.len);
 	if (s->slot != -1) {
 		s->park->slots[s->slot].listener = s->listener;
+		s->park->slots[s->slot].announced = s->announced;
 	} else {
 		shutdown(s->conn.fd, SHUT_RDWR);
 		fd_close(&s->conn.fd);
@@ -299,7 +301,7 @@ static bool
 has_begun(const struct serve *s)
 {
 	return s->request.len > 0 &&
-		(s->park->slots[s->slot].state == PARK_HEAD ||
+		(s->announced || s->park->slots[s->slot].state == PARK_HEAD ||
 			!strict_is_blank(&s->request.strict));
 }
 
@@ -317,7 +319,8 @@ park_unfinished(struct serve *s)
 		if (park_head(s->park, s->slot, r->p, r->len, &r->strict,
 			    now) == -1)
 			park_close(s->park, s->slot);
-	} else if (state == PARK_FREE) {
+	} else if (state == PARK_FREE || state == PARK_HEAD) {
+		/* of a PARK_HEAD only the PROXY header had come */
 		park_new(s->park, s->slot, now);
 	} else if (state == PARK_READY) {
 		park_idle(s->park, s->slot, now);
@@ -375,6 +378,61 @@ begin_anew(struct serve *s)
 		park_idle(s->park, s->slot, clock_us());
 }
 
+/* ---- the PROXY header ---- */
+
+static void
+set_source(struct serve *s, const struct proxy_source *p)
+{
+	struct sockaddr_storage sa = {.ss_family = AF_UNSPEC};
+	struct sockaddr_in *v4 = (void *)&sa;
+	struct sockaddr_in6 *v6 = (void *)&sa;
+	socklen_t len = p->version == 4 ? sizeof(*v4) : sizeof(*v6);
+
+	if (p->version == 4) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)p->port);
+		memcpy(&v4->sin_addr, p->ip, 4);
+	} else {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons((uint16_t)p->port);
+		memcpy(&v6->sin6_addr, p->ip, 16);
+	}
+	conn_set_peer(&s->conn, &sa, len);
+	if (s->slot != -1)
+		park_set_peer(s->park, s->slot, &sa, len);
+}
+
+static void
+complain(const struct serve *s, const char *what)
+{
+	log_warning("connection of %s refused: %s",
+		s->conn.peer.addr[0] ? s->conn.peer.addr : "a unix socket",
+		what);
+}
+
+/* False: it is none; the connection has to be closed. */
+static bool
+read_proxy(struct serve *s)
+{
+	struct request *r = &s->request;
+	struct proxy_source source;
+	int n = proxy_read(s->settings.proxy, r->p, r->len, &source);
+
+	if (n == -1) {
+		complain(s, "it does not begin with a PROXY header");
+		return false;
+	}
+	if (n > 0) {
+		s->announced = false;
+		request_skip(r, (size_t)n);
+		if (source.version)
+			set_source(s, &source);
+	}
+	return true;
+}
+
+/* ---- the way of a connection ---- */
+
 /* Take the connection in hand as far as it goes. */
 static enum fate
 go_on(struct serve *s)
@@ -385,7 +443,9 @@ go_on(struct serve *s)
 	int status, answered = 0;
 
 	for (;;) {
-		status = request_read_head(r);
+		if (s->announced && !read_proxy(s))
+			return FATE_CLOSE;
+		status = s->announced ? 0 : request_read_head(r);
 		if (status == 0 && r->head_len > 0)
 			status = forwarded_read(&s->settings.trusted,
 				(struct sockaddr *)&s->conn.peer.sa, &r->head,
@@ -407,7 +467,8 @@ go_on(struct serve *s)
 		got = request_receive_head(r);
 		if (got == -1 && errno == EAGAIN)
 			return FATE_UNFINISHED;
-		if (got == 0 && r->len > 0 && !strict_is_blank(&r->strict))
+		if (got == 0 && r->len > 0 && !s->announced &&
+			!strict_is_blank(&r->strict))
 			return refuse(s, 400); /* half a head, half a close */
 		if (got <= 0)
 			return FATE_CLOSE;
@@ -431,7 +492,15 @@ serve_new(struct serve *s, int listener, int fd,
 	const struct sockaddr_storage *peer, socklen_t len)
 {
 	take_in_hand(s, -1, listener, fd, peer, len);
-	lay_aside(s, go_on(s));
+	s->announced = s->settings.proxy != PROXY_OFF;
+	if (s->announced &&
+		!allow_has_peer(
+			&s->settings.trusted, (const struct sockaddr *)peer)) {
+		complain(s, "no peer of forwarded-allow-ips");
+		lay_aside(s, FATE_CLOSE);
+	} else {
+		lay_aside(s, go_on(s));
+	}
 	return s->slot != -1;
 }
 
@@ -443,6 +512,7 @@ take_parked(struct serve *s, int slot)
 
 	memcpy(&peer, &p->peer, sizeof(p->peer));
 	take_in_hand(s, slot, p->listener, p->fd, &peer, p->peer_len);
+	s->announced = p->announced;
 	if (p->state == PARK_HEAD || p->state == PARK_READY)
 		request_resume(&s->request, p->head->p, p->head->len,
 			&p->head->strict);
@@ -497,7 +567,7 @@ serve_overdue(struct serve *s, int slot)
 	switch (s->park->slots[slot].state) {
 	case PARK_HEAD:
 		take_parked(s, slot);
-		lay_aside(s, refuse(s, 408));
+		lay_aside(s, s->announced ? FATE_CLOSE : refuse(s, 408));
 		break;
 	case PARK_LINGER:
 		park_linger_on(s->park, slot, clock_us());

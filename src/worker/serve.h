@@ -8,6 +8,7 @@
 #ifndef WORKER_SERVE_H
 #define WORKER_SERVE_H
 
+#include "http/proxy.h"
 #include "worker/access.h"
 #include "worker/api.h"
 #include "worker/app.h"
@@ -30,6 +31,7 @@ struct serve_settings {
 	int64_t keepalive_us; /* 0: one request per connection */
 	uint64_t max_requests; /* with the jitter in it; 0: none */
 	struct allow trusted; /* forwarded-allow-ips */
+	enum proxy_mode proxy; /* what they begin a connection with */
 };
 
 struct serve {
@@ -48,6 +50,7 @@ struct serve {
 	const struct conn_peer *bound; /* of each listener; len 0: a wildcard */
 	int slot; /* where the connection in hand is parked, -1: nowhere yet */
 	int listener; /* which one it came from */
+	bool announced; /* its PROXY header has yet to come */
 	uint64_t drain_end; /* of an unread body: bytes received by then */
 	uint64_t served;
 	bool retiring; /* every response says close */

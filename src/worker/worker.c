@@ -356,6 +356,7 @@ prepare(struct worker *w)
 		.flush_delay_us = c->outgoing_flush_delay_ms * 1000,
 		.keepalive_us = c->keepalive_ms * 1000,
 		.max_requests = max_requests(c),
+		.proxy = (enum proxy_mode)c->proxy_protocol,
 	};
 
 	w->lookups =
