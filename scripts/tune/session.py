@@ -28,14 +28,16 @@ class Trial:
             self.times[self.reference], [self.times[n] for n in others])))
 
     def best(self):
-        """The smallest of those about as fast as the fastest."""
-        good = {n: c.ratio for n, c in self.comparisons.items()
-                if c.is_worth_it()}
-        if not good:
+        """The smallest of those about as fast as the fastest.
+
+        Unless one is certainly faster, that is the reference.  Which of them
+        to take needs no certainty: what is taken has to win once more.
+        """
+        if not any(c.is_worth_it() for c in self.comparisons.values()):
             return self.reference
-        most = max(good.values())
-        return next(n for n in self.names
-                    if n in good and good[n] * stats.WORTH >= most)
+        ratios = {n: c.ratio for n, c in self.comparisons.items()}
+        least = max(ratios.values()) / stats.WORTH
+        return next(n for n in self.names if ratios.get(n, 1) >= least)
 
 
 class Session:

@@ -92,6 +92,8 @@ class Comparison:
         return self.is_real() and self.ratio >= WORTH
 
     def verdict(self):
+        if self.low is None:
+            return 'too few rounds'
         if not self.is_real():
             return 'no real difference'
         return 'faster' if self.ratio > 1 else 'slower'

@@ -106,6 +106,13 @@ class Verdicts(unittest.TestCase):
             3, 1.01, 1, 1, rounds=8))))
         self.assertEqual(t.best(), '2')
 
+    def test_fastest_though_less_sure(self):
+        sure, now = self.steady(1.2, 2, rounds=8)
+        shaky = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 20.0]
+        t = trial('x', '1', {'1': now, '2': sure, '3': shaky})
+        self.assertFalse(t.comparisons['3'].is_real())
+        self.assertEqual(t.best(), '3')
+
     def test_plot(self):
         t = trial('<x>', '1', dict(zip('12', self.steady(3, 1))))
         svg = plot.svg('GET /?a&b', [t, t])
