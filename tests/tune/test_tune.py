@@ -174,6 +174,15 @@ class Refusing(Case):
             self.assertIn(why, self.fails('--pid=%d' % pid))
         self.assertNotIn('reload', self.server.log())
 
+    def test_another_file(self):
+        other = self.server.ini_path + '.other'
+        with open(other, 'w') as f:
+            f.write(ECHO)
+        reads, self.server.ini_path = self.server.ini_path, other
+        self.before = self.server.files()
+        self.assertIn('reads %s, not %s' % (reads, other), self.fails())
+        self.assertNotIn('reload', self.server.log())
+
     def test_no_answer(self):
         self.assertIn('Connection refused', self.fails(
             '--pid=%d' % self.server.master(), url='http://127.0.0.1:1/'))
