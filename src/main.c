@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "conf/keys.h"
 #include "master/master.h"
+#include "proc/title.h"
 #include "worker/access.h"
 
 #define USAGE 2 /* exit status: bad usage or configuration */
@@ -309,6 +310,7 @@ main(int argc, char **argv)
 
 	if (fd_fill_standard() == -1)
 		return EXIT_FAILURE; /* and nowhere to say so */
+	argv = title_init(argv);
 	if (read_command(&c, argc, argv) == -1)
 		status = usage_error();
 	else if (read_listen_fds(&c.args) == -1)

@@ -97,13 +97,6 @@ fd_count(void)
 }
 
 int
-fd_open_append(const char *path)
-{
-	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
-		0644);
-}
-
-int
 fd_unread(int fd)
 {
 	int n;

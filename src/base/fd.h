@@ -24,9 +24,6 @@ long fd_raise_limit(void);
 /* How many descriptors this process has open now (from /proc/self/fd), or -1. */
 long fd_count(void);
 
-/* Open path for appending (a log): O_CLOEXEC, O_NOCTTY, mode 0644; -1, errno. */
-int fd_open_append(const char *path);
-
 /* Bytes that have come and were not read; 0 if n/a. */
 int fd_unread(int fd);
 

@@ -250,23 +250,28 @@ check_folder(struct load *l, const char *name, const char *path)
 		load_fault(l, k, "'%s': %s", path, strerror(ENOTDIR));
 }
 
+/* Could a file be made in the folder that path is in? */
+static int
+try_folder(struct load *l, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct str folder = {path, slash == path ? 1 : (size_t)(slash - path)};
+	const char *z = arena_dup(&l->c->arena, folder).p;
+
+	return z ? access(z, W_OK | X_OK) : -1;
+}
+
 /* Could it be opened for appending?  Nothing is created to find out. */
 static int
 try_log(struct load *l, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	struct str folder = {path, slash == path ? 1 : (size_t)(slash - path)};
-	const char *z;
 	struct stat st;
 
 	if (stat(path, &st) == 0) {
 		errno = EISDIR;
 		return S_ISDIR(st.st_mode) ? -1 : access(path, W_OK);
 	}
-	if (errno != ENOENT)
-		return -1;
-	z = arena_dup(&l->c->arena, folder).p;
-	return z ? access(z, W_OK | X_OK) : -1;
+	return errno == ENOENT ? try_folder(l, path) : -1;
 }
 
 static void
@@ -303,6 +308,93 @@ check_format(struct load *l)
 		load_fault(l, k, "%s", why);
 }
 
+/* ---- process ---- */
+
+/* Only root can let workers be somebody else. */
+static void
+check_permission(struct load *l)
+{
+	struct conf *c = l->c;
+
+	if (geteuid() == 0)
+		return;
+	if (!c->group)
+		c->run_as.gid = getegid();
+	if (c->run_as.uid != geteuid())
+		load_fault(l, find("user"),
+			"'%s': only root can start workers as another user",
+			c->user);
+	else if (c->run_as.gid != getegid())
+		load_fault(l, find("group"),
+			"'%s': only root can start workers in another group",
+			c->group);
+}
+
+static void
+check_account(struct load *l)
+{
+	struct conf *c = l->c;
+	struct account a = {true, geteuid(), ACCOUNT_NO_GROUP, NULL};
+	const char *why;
+	int before = l->faults;
+
+	if (!c->user && !c->group)
+		return;
+	if (c->user && account_find_user(c->user, &c->arena, &a, &why) == -1)
+		load_fault(l, find("user"), "'%s': %s", c->user, why);
+	if (c->group && account_find_group(c->group, &a.gid, &why) == -1)
+		load_fault(l, find("group"), "'%s': %s", c->group, why);
+	if (l->faults != before)
+		return;
+	c->run_as = a;
+	check_permission(l);
+	if (c->run_as.gid == ACCOUNT_NO_GROUP)
+		load_fault(l, find("user"),
+			"'%s' has no entry that says its group: set group too",
+			c->user);
+}
+
+/* It is replaced, never followed: a link or a device is somebody else's. */
+static int
+try_pidfile(struct load *l, const char *path)
+{
+	struct stat st;
+
+	if (try_folder(l, path) == -1)
+		return -1;
+	if (lstat(path, &st) == -1)
+		return errno == ENOENT ? 0 : -1;
+	errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
+	return S_ISREG(st.st_mode) ? access(path, W_OK) : -1;
+}
+
+static void
+check_pidfile(struct load *l)
+{
+	const char *path = l->c->pidfile;
+
+	if (path && try_pidfile(l, path) == -1)
+		load_fault(l, find("pidfile"), "'%s': %s", path,
+			errno == EEXIST ? "Not a regular file"
+					: strerror(errno));
+}
+
+/* In the background nobody sees the standard ones. */
+static void
+check_daemon(struct load *l)
+{
+	const char *const logs[][2] = {{"error-log", l->c->error_log},
+		{"access-log", l->c->access_log}};
+
+	for (size_t i = 0; l->c->daemon && i < 2; i++)
+		if (logs[i][1] && !strcmp(logs[i][1], "-") &&
+			!is_refused(l, find(logs[i][0])))
+			load_fault(l, find("daemon"),
+				"%s is -, where nobody would see it: set it to "
+				"a path",
+				logs[i][0]);
+}
+
 void
 check_all(struct load *l)
 {
@@ -322,4 +414,7 @@ check_all(struct load *l)
 	check_error_log(l);
 	check_format(l);
 	check_log(l, "access-log", c->access_log);
+	check_account(l);
+	check_pidfile(l);
+	check_daemon(l);
 }

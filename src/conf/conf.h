@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "conf/account.h"
 #include "conf/addr.h"
 
 /* Addresses one generation can listen on. */
@@ -102,6 +103,14 @@ struct conf {
 	/* proxy */
 	int proxy_protocol; /* enum proxy_mode */
 	struct conf_list forwarded_allow_ips; /* addresses, CIDR, `*`, `unix` */
+
+	/* process */
+	const char *user; /* a name or a number, or NULL */
+	const char *group;
+	struct account run_as; /* what user and group came to */
+	int umask; /* -1: as it was */
+	const char *pidfile; /* a path, or NULL */
+	int daemon; /* 0 or 1 */
 
 	/* per row of the key table: where the value came from, and its line */
 	enum conf_source source[CONF_KEYS_MAX];

@@ -102,6 +102,17 @@ const struct key keys[] = {
 	{"proxy", "proxy-protocol", KEY_PROXY, AT(proxy_protocol), "off", 0, 0,
 		"VERSION",
 		"PROXY header that begins each connection: off, v1, v2, auto"},
+
+	{"process", "user", KEY_TEXT, AT(user), NULL, 0, 0, "USER",
+		"user the workers run as, if started as root"},
+	{"process", "group", KEY_TEXT, AT(group), NULL, 0, 0, "GROUP",
+		"their group, by default that of the user"},
+	{"process", "umask", KEY_MODE, AT(umask), NULL, 0, 0777, "MODE",
+		"file mode creation mask of the workers, octal"},
+	{"process", "pidfile", KEY_PATH, AT(pidfile), NULL, 0, 0, "PATH",
+		"file that holds the process id of the master"},
+	{"process", "daemon", KEY_SWITCH, AT(daemon), "no", 0, 0, "yes|no",
+		"go into the background once the first worker is ready"},
 };
 
 const size_t keys_len = sizeof(keys) / sizeof(keys[0]);

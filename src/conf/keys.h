@@ -22,10 +22,11 @@ enum key_type {
 	KEY_SIZE, /* size_t, units k m g of 1024 */
 	KEY_SIZE64,
 	KEY_TIME, /* int64_t milliseconds; units ms s m h, plain is seconds */
-	KEY_MODE, /* octal */
+	KEY_MODE, /* octal; without a default it may be empty, -1 */
 	KEY_WORKERS, /* count or `auto` */
 	KEY_LEVEL, /* error warning info debug */
-	KEY_PROXY /* off v1 v2 auto */
+	KEY_PROXY, /* off v1 v2 auto */
+	KEY_SWITCH /* yes or no, int */
 };
 
 struct key {

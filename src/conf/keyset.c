@@ -37,6 +37,12 @@ unit_of(const struct key *k)
 	}
 }
 
+/* Both ways: the first word is how it prints. */
+static const char *const switches[2][5] = {
+	{"no", "false", "off", "0", NULL},
+	{"yes", "true", "on", "1", NULL},
+};
+
 static void
 store_number(struct conf *c, const struct key *k, uint64_t v)
 {
@@ -90,6 +96,10 @@ set_number(struct conf *c, const struct key *k, struct str text,
 {
 	uint64_t v;
 
+	if (!k->initial && !text.len) {
+		store_number(c, k, UINT64_MAX);
+		return 0;
+	}
 	if (value_read(unit_of(k), text, &v) == -1) {
 		if (errno == ERANGE)
 			return refuse_range(c, k, text, ret_why);
@@ -136,6 +146,21 @@ set_name(struct conf *c, const struct key *k, struct str text,
 	return refuse(ret_why,
 		arena_printf(&c->arena, "'%.*s' is not %s, %s, %s or %s",
 			STR_ARG(text), names[0], names[1], names[2], names[3]));
+}
+
+static int
+set_switch(struct conf *c, const struct key *k, struct str text,
+	const char **ret_why)
+{
+	for (int on = 0; on < 2; on++)
+		for (int i = 0; switches[on][i]; i++)
+			if (str_eq(text, str_of(switches[on][i]))) {
+				store_number(c, k, (uint64_t)on);
+				return 0;
+			}
+	return refuse(ret_why,
+		arena_printf(
+			&c->arena, "'%.*s' is not yes or no", STR_ARG(text)));
 }
 
 char *
@@ -302,6 +327,8 @@ key_set(struct conf *c, const struct key *k, struct str text, const char *base,
 	case KEY_LEVEL:
 	case KEY_PROXY:
 		return set_name(c, k, text, ret_why);
+	case KEY_SWITCH:
+		return set_switch(c, k, text, ret_why);
 	case KEY_WORKERS:
 		if (str_eq(text, STR("auto"))) {
 			store_number(c, k, auto_workers(k));
@@ -344,7 +371,11 @@ key_print(const struct conf *c, const struct key *k, struct buf *b)
 	case KEY_PROXY:
 		buf_add_str(b, str_of(names_of(k)[load_number(c, k)]));
 		return;
+	case KEY_SWITCH:
+		buf_add_str(b, str_of(switches[load_number(c, k)][0]));
+		return;
 	default:
-		value_print(unit_of(k), load_number(c, k), b);
+		if (k->initial || load_number(c, k) != UINT64_MAX)
+			value_print(unit_of(k), load_number(c, k), b);
 	}
 }

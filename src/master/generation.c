@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/logfile.h"
 
 _Static_assert(CONF_ADDRS_MAX <= LEASH_LISTENERS_MAX,
 	"each address has a bit in a drain message");
@@ -33,7 +34,7 @@ generation_load(const struct conf_args *args, uint64_t number,
 	if (g == NULL)
 		goto fail;
 	g->number = number;
-	g->error_fd = g->access_fd = -1;
+	g->error_fd = g->access_fd = g->pidfile.fd = -1;
 	g->conf = conf_load(args, errors, notes);
 	if (g->conf != NULL)
 		return g;
@@ -53,35 +54,74 @@ generation_free(struct generation *g)
 	free(g);
 }
 
-/* ---- logs ---- */
+/* ---- pid file ---- */
 
-/* path is a file, or "-" for `standard`. */
 static int
-open_log(const char *path, int standard)
+open_pidfile(struct generation *g, const struct generation *beside,
+	struct buf *errors)
 {
-	if (strcmp(path, "-") == 0)
-		return fcntl(standard, F_DUPFD_CLOEXEC, 3);
-	return fd_open_append(path);
+	const char *path = g->conf->pidfile;
+	int r;
+
+	if (path == NULL)
+		return 0;
+	if (beside != NULL && pidfile_serves(&beside->pidfile, path)) {
+		g->pidfile = beside->pidfile;
+		g->pidfile.path = path;
+		return 0;
+	}
+	r = pidfile_open(&g->pidfile, path, g->pidfile_old);
+	g->pidfile_was_stale = r == 1;
+	if (r == -1)
+		buf_addf(errors, "cannot take pid file '%s': %s\n", path,
+			g->pidfile_old);
+	return r == -1 ? -1 : 0;
 }
 
-/* A closed stderr is no reason not to start. */
+static bool
+shares_pidfile(const struct generation *g, const struct generation *other)
+{
+	return other != NULL && g->pidfile.fd == other->pidfile.fd;
+}
+
+/* ---- logs ---- */
+
+/* umask is that of the workers, and may make a new log more private. */
+static mode_t
+log_mode(const struct generation *g)
+{
+	return g->conf->umask == -1 ? 0644 : 0644 & ~(mode_t)g->conf->umask;
+}
+
+/* path is a file, or "-" for `standard`; a closed one is no fault. */
+static int
+open_log(const struct generation *g, const char *path, int standard,
+	int *ret_fd, struct buf *errors)
+{
+	const char *why;
+
+	if (path == NULL)
+		return 0;
+	if (strcmp(path, "-") == 0) {
+		*ret_fd = fcntl(standard, F_DUPFD_CLOEXEC, 3);
+		why = strerror(errno);
+		if (*ret_fd == -1 && errno == EBADF)
+			return 0;
+	} else {
+		*ret_fd = logfile_open(path, log_mode(g), &why);
+	}
+	if (*ret_fd != -1)
+		return 0;
+	buf_addf(errors, "cannot open '%s': %s\n", path, why);
+	return -1;
+}
+
 static int
 open_logs(struct generation *g, struct buf *errors)
 {
-	const char *path = g->conf->error_log;
-
-	g->error_fd = open_log(path, 2);
-	if (g->error_fd == -1 && errno != EBADF)
-		goto fail;
-	path = g->conf->access_log;
-	if (path == NULL)
-		return 0;
-	g->access_fd = open_log(path, 1);
-	if (g->access_fd != -1 || errno == EBADF)
-		return 0;
-fail:
-	buf_addf(errors, "cannot open '%s': %s\n", path, strerror(errno));
-	return -1;
+	if (open_log(g, g->conf->error_log, 2, &g->error_fd, errors) == -1)
+		return -1;
+	return open_log(g, g->conf->access_log, 1, &g->access_fd, errors);
 }
 
 /*
@@ -89,16 +129,17 @@ fail:
  * that is returned is for the workers.
  */
 static int
-reopen_log(const char *path, int fd)
+reopen_log(const struct generation *g, const char *path, int fd)
 {
+	const char *why;
 	int new_fd;
 
 	if (path == NULL || strcmp(path, "-") == 0)
 		return -1;
-	new_fd = fd_open_append(path);
+	new_fd = logfile_open(path, log_mode(g), &why);
 	if (new_fd == -1)
 		log_error("cannot reopen '%s': %s; the old file stays in use",
-			path, strerror(errno));
+			path, why);
 	else if (fd != -1)
 		dup3(new_fd, fd, O_CLOEXEC);
 	return new_fd;
@@ -108,8 +149,8 @@ void
 generation_reopen_logs(
 	struct generation *g, int *ret_error_fd, int *ret_access_fd)
 {
-	*ret_error_fd = reopen_log(g->conf->error_log, g->error_fd);
-	*ret_access_fd = reopen_log(g->conf->access_log, g->access_fd);
+	*ret_error_fd = reopen_log(g, g->conf->error_log, g->error_fd);
+	*ret_access_fd = reopen_log(g, g->conf->access_log, g->access_fd);
 }
 
 /* ---- listeners ---- */
@@ -160,14 +201,29 @@ is_draining(const struct generation *g, const struct addr *a)
 	return false;
 }
 
+/*
+ * Backlog, mode and owner.  Where the workers are no longer somebody else, a
+ * unix socket goes back to the master's user.
+ */
+static struct listener_options
+listener_options_of(const struct conf *c, const struct conf *before)
+{
+	struct listener_options o = {.backlog = c->backlog,
+		.unix_mode = c->unix_socket_mode,
+		.unix_owner = c->run_as};
+
+	if (!c->run_as.is_set && before != NULL && before->run_as.is_set)
+		o.unix_owner =
+			(struct account){true, geteuid(), getegid(), NULL};
+	return o;
+}
+
 static int
 open_listener(struct generation *g, const struct addr *a,
 	struct generation *beside, int patience_ms, struct buf *errors)
 {
 	struct listener *l = &g->listeners[g->nlisteners];
-	struct listener_options o = {.backlog = g->conf->backlog,
-		.unix_mode = g->conf->unix_socket_mode,
-		.patience_ms = patience_ms};
+	struct listener_options o = listener_options_of(g->conf, NULL);
 	char why[LISTENER_WHY_MAX];
 	int r = -1;
 
@@ -177,6 +233,7 @@ open_listener(struct generation *g, const struct addr *a,
 			strerror(EBUSY));
 		return -1;
 	}
+	o.patience_ms = patience_ms;
 	o.overlap = allow_overlap(beside, a, true) ||
 		(a->kind == ADDR_TCP && is_draining(beside, a));
 	r = listener_open(l, a, &o, why);
@@ -214,7 +271,7 @@ int
 generation_open(struct generation *g, struct generation *beside,
 	int patience_ms, struct buf *errors)
 {
-	if (open_logs(g, errors) == -1)
+	if (open_pidfile(g, beside, errors) == -1 || open_logs(g, errors) == -1)
 		goto fail;
 	for (size_t i = 0; i < g->conf->naddrs; i++) {
 		const struct addr *a = &g->conf->addrs[i];
@@ -248,13 +305,15 @@ mark_removed(struct generation *old, const struct generation *g)
 static void
 adjust_kept(struct generation *g, const struct generation *from)
 {
+	struct listener_options o = listener_options_of(g->conf, from->conf);
+
 	for (size_t i = 0; i < g->nlisteners; i++) {
 		struct listener *l = &g->listeners[i];
 
 		if (!has_fd(from, l->fd))
 			continue;
 		listener_set_backlog(l, g->conf->backlog);
-		listener_set_unix_mode(l, g->conf->unix_socket_mode);
+		listener_set_unix(l, &o);
 	}
 }
 
@@ -273,6 +332,9 @@ generation_take_over(struct generation *g, struct generation *from)
 		listener_close(l, true);
 		from->removed |= UINT64_C(1) << i;
 	}
+	if (!shares_pidfile(from, g))
+		pidfile_close(&from->pidfile);
+	from->pidfile.fd = -1;
 	fd_close(&from->error_fd);
 	fd_close(&from->access_fd);
 }
@@ -283,8 +345,24 @@ generation_close(struct generation *g, const struct generation *beside)
 	for (size_t i = 0; i < g->nlisteners; i++)
 		if (!has_fd(beside, g->listeners[i].fd))
 			listener_close(&g->listeners[i], true);
+	if (!shares_pidfile(g, beside))
+		pidfile_close(&g->pidfile);
+	g->pidfile.fd = -1;
 	fd_close(&g->error_fd);
 	fd_close(&g->access_fd);
+}
+
+void
+generation_warn(const struct generation *g)
+{
+	if (g->pidfile_was_stale)
+		log_warning("pid file '%s' was left behind (it said '%s'): "
+			    "replaced",
+			g->pidfile.path, g->pidfile_old);
+	if (geteuid() == 0 && g->conf->user == NULL)
+		log_warning("workers run as root, since this was started as "
+			    "root: name an account of their own, user = NAME "
+			    "in section [process]");
 }
 
 uint64_t
@@ -309,6 +387,8 @@ generation_forget(struct generation *g, const struct generation *mine)
 	for (size_t i = 0; i < g->nlisteners; i++)
 		if (!has_fd(mine, g->listeners[i].fd))
 			listener_close(&g->listeners[i], false);
+	if (!shares_pidfile(g, mine))
+		pidfile_forget(&g->pidfile);
 	fd_close(&g->error_fd);
 	fd_close(&g->access_fd);
 }

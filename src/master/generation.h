@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "proc/leash.h"
 #include "proc/listener.h"
+#include "proc/pidfile.h"
 
 struct generation {
 	struct generation *next; /* in the master's list of old ones */
@@ -22,6 +23,9 @@ struct generation {
 	uint64_t removed; /* bit i: listener i is to be drained */
 	int error_fd; /* -1 once another generation serves */
 	int access_fd; /* -1: no access log */
+	struct pidfile pidfile;
+	bool pidfile_was_stale; /* it was there, and said: */
+	char pidfile_old[PIDFILE_TEXT_MAX];
 };
 
 /*
@@ -32,8 +36,9 @@ struct generation *generation_load(const struct conf_args *args,
 	uint64_t number, struct buf *errors, struct buf *notes);
 
 /*
- * Open its logs and listeners, those that `beside` (or NULL) has not got; what
- * it and the older ones behind it have removed may be draining still.  Returns -1 after having added a line to *errors; then nothing stays open.
+ * Open its pid file, logs and listeners, those that `beside` (or NULL) has not
+ * got; what it and the older ones behind it have removed may be draining still.
+ * Returns -1 after having added a line to *errors; then nothing stays open.
  */
 int generation_open(struct generation *g, struct generation *beside,
 	int patience_ms, struct buf *errors);
@@ -44,7 +49,10 @@ int generation_open(struct generation *g, struct generation *beside,
  */
 void generation_take_over(struct generation *g, struct generation *from);
 
-/* Close what it does not share with `beside` (or NULL), remove unix paths. */
+/*
+ * Close what it does not share with `beside` (or NULL), remove unix paths and
+ * the pid file.
+ */
 void generation_close(struct generation *g, const struct generation *beside);
 
 /* The bits of all its listeners, removed ones too. */
@@ -52,6 +60,9 @@ uint64_t generation_all(const struct generation *g);
 
 /* Let no more connections in, and close the master's copies. */
 void generation_shut(struct generation *g);
+
+/* Log what the operator should know about it, once its log is open. */
+void generation_warn(const struct generation *g);
 
 /* In a child: close what it does not share with `mine`. */
 void generation_forget(struct generation *g, const struct generation *mine);

@@ -26,6 +26,7 @@
 #include "master/spawn.h"
 #include "proc/notify.h"
 #include "proc/signals.h"
+#include "proc/title.h"
 
 /* Exit statuses of the process beside the worker's 3 and 4. */
 enum {
@@ -72,8 +73,10 @@ heed_ready(struct master *m, int slot)
 		 ") is ready after %.2f s",
 		(int)s->pid, slot, s->generation,
 		(double)(now - s->born_at) / 1e6);
-	if (was_first && m->pool.first_ready)
+	if (was_first && m->pool.first_ready) {
 		notify_send("READY=1");
+		spawn_report(0);
+	}
 }
 
 static void
@@ -407,16 +410,31 @@ open_all(struct master *m, struct buf *errors)
 	return 0;
 }
 
+static void
+set_title(const struct conf *c)
+{
+	if (c->path != NULL)
+		title_set("master [%s]", c->path);
+	else
+		title_set("master");
+}
+
 static int
 start(struct master *m, struct buf *errors, struct buf *notes)
 {
 	m->current = generation_load(m->args, ++m->last_number, errors, notes);
 	if (m->current == NULL)
 		return BAD_CONF;
+	if (m->current->conf->daemon && spawn_daemon() == -1) {
+		buf_addf(errors, "cannot fork: %s\n", strerror(errno));
+		return CANNOT_START;
+	}
 	if (open_all(m, errors) == -1)
 		return CANNOT_START;
+	set_title(m->current->conf);
 	log_start(m->current);
 	log_lines(notes);
+	generation_warn(m->current);
 	return 0;
 }
 
@@ -451,6 +469,7 @@ master_run(const struct conf_args *args)
 		log_info("stopped: exit %d", status);
 	}
 	finish(m);
+	spawn_report(status);
 	return status;
 }
 

@@ -148,12 +148,23 @@ reload_cancel(struct master *m, const char *why)
 	drop_trial(m);
 }
 
+/* What only a start can do, at a reload that asks for it. */
+static void
+warn_of_daemon(const struct conf *from, const struct conf *to)
+{
+	if (to->daemon != from->daemon)
+		log_warning("reload: daemon has changed, which counts at the "
+			    "next start only");
+}
+
 static void
 put_on_trial(struct master *m, struct generation *g)
 {
 	m->trial = g;
 	pool_begin_trial(&m->pool, g->number);
 	log_info("reload: generation %" PRIu64 " is on trial", g->number);
+	generation_warn(g);
+	warn_of_daemon(m->current->conf, g->conf);
 }
 
 void

@@ -10,18 +10,22 @@
 #include "proc/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 
 #define RETRY_MS 100
+#define GUARD_RETRY_MS 10
+#define GUARD_TRIES 100
 
 static bool
 is_unix(const struct addr *a)
@@ -136,30 +140,36 @@ clear_stale_path(const struct addr *a)
 	return r;
 }
 
-/* The mode is there from the first moment: bind() honours the umask. */
+/*
+ * Of two servers that start at a time one could take the other's socket for a
+ * dead one, between its bind() and its listen().  So they do it one by one.
+ * Who cannot have the lock goes on without: a stranger may hold it for ever.
+ */
 static int
-bind_unix(int fd, const struct addr *a, int mode)
+guard_folder(const struct addr *a)
 {
-	mode_t old;
-	int r;
+	const char *path = ((const struct sockaddr_un *)&a->sa)->sun_path;
+	const char *slash = strrchr(path, '/');
+	char folder[sizeof(struct sockaddr_un)] = ".";
+	int fd;
 
-	if (clear_stale_path(a) == -1)
-		return -1;
-	old = umask(0777 & ~(mode_t)mode);
-	r = bind(fd, (const struct sockaddr *)&a->sa, a->len);
-	umask(old);
-	return r;
+	if (slash != NULL)
+		snprintf(folder, sizeof(folder), "%.*s/", (int)(slash - path),
+			path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; fd != -1 && i < GUARD_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			break;
+		poll(NULL, 0, GUARD_RETRY_MS);
+	}
+	return fd;
 }
 
-static void
-note_inode(struct listener *l)
+static bool
+is_inode(const struct listener *l, const struct stat *st)
 {
-	struct stat st;
-
-	if (!is_unix(&l->addr) || lstat(unix_path(l), &st) == -1)
-		return;
-	l->inode_dev = st.st_dev;
-	l->inode = st.st_ino;
+	return l->inode != 0 && st->st_ino == l->inode &&
+		st->st_dev == l->inode_dev;
 }
 
 static bool
@@ -167,9 +177,75 @@ path_is_ours(const struct listener *l)
 {
 	struct stat st;
 
-	return is_unix(&l->addr) && l->inode != 0 &&
-		lstat(unix_path(l), &st) == 0 && st.st_ino == l->inode &&
-		st.st_dev == l->inode_dev;
+	return is_unix(&l->addr) && lstat(unix_path(l), &st) == 0 &&
+		is_inode(l, &st);
+}
+
+/* Only a fresh socket has one name: with more it is somebody else's too. */
+static void
+note_inode(struct listener *l)
+{
+	struct stat st;
+
+	if (lstat(unix_path(l), &st) == -1 || !S_ISSOCK(st.st_mode) ||
+		st.st_nlink != 1)
+		return;
+	l->inode_dev = st.st_dev;
+	l->inode = st.st_ino;
+}
+
+/* By descriptor: what has the name may change while we look. */
+static int
+set_owner(const struct listener *l, const struct account *owner)
+{
+	int fd = open(unix_path(l), O_PATH | O_NOFOLLOW | O_CLOEXEC), r = -1;
+	struct stat st;
+
+	if (fd == -1 || fstat(fd, &st) == -1)
+		goto out;
+	errno = ESTALE;
+	if (is_inode(l, &st))
+		r = fchownat(fd, "", owner->uid, owner->gid, AT_EMPTY_PATH);
+out:
+	fd_close(&fd);
+	return r;
+}
+
+static void
+set_mode(const struct listener *l, int mode)
+{
+	int fd = open(unix_path(l), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char name[40];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (fd != -1 && fstat(fd, &st) == 0 && is_inode(l, &st))
+		(void)!chmod(name, (mode_t)mode);
+	fd_close(&fd);
+}
+
+/* The mode is there from the first moment: bind() honours the umask. */
+static int
+bind_unix(struct listener *l, int fd, const struct listener_options *o)
+{
+	const struct addr *a = &l->addr;
+	mode_t old;
+	int r;
+
+	if (clear_stale_path(a) == -1)
+		return -1;
+	old = umask(0777 & ~(mode_t)o->unix_mode);
+	r = bind(fd, (const struct sockaddr *)&a->sa, a->len);
+	umask(old);
+	if (r == -1)
+		return -1;
+	note_inode(l);
+	if (!o->unix_owner.is_set)
+		return 0;
+	r = set_owner(l, &o->unix_owner);
+	if (r == -1 && path_is_ours(l))
+		unlink(unix_path(l));
+	return r;
 }
 
 /*
@@ -184,20 +260,19 @@ static int
 bind_and_listen(struct listener *l, const struct addr *a,
 	const struct listener_options *o)
 {
-	int fd, r = -1;
+	int guard = is_unix(a) ? guard_folder(a) : -1;
+	int fd = make_socket(a), r = -1;
 
-	fd = make_socket(a);
 	if (fd == -1)
 		goto out;
 	if (o->overlap)
 		set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (is_unix(a))
-		r = bind_unix(fd, a, o->unix_mode);
+		r = bind_unix(l, fd, o);
 	else
 		r = bind(fd, (const struct sockaddr *)&a->sa, a->len);
 	if (r == -1)
 		goto out;
-	note_inode(l);
 	r = listen(fd, o->backlog);
 	if (r == -1)
 		goto out;
@@ -207,6 +282,7 @@ bind_and_listen(struct listener *l, const struct addr *a,
 	fd = -1;
 out:
 	fd_close(&fd);
+	fd_close(&guard);
 	return r;
 }
 
@@ -265,10 +341,13 @@ listener_set_backlog(struct listener *l, int backlog)
 }
 
 void
-listener_set_unix_mode(struct listener *l, int mode)
+listener_set_unix(struct listener *l, const struct listener_options *o)
 {
-	if (path_is_ours(l))
-		(void)!chmod(unix_path(l), (mode_t)mode);
+	if (!is_unix(&l->addr))
+		return;
+	if (o->unix_owner.is_set)
+		(void)!set_owner(l, &o->unix_owner);
+	set_mode(l, o->unix_mode);
 }
 
 /*

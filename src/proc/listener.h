@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "conf/account.h"
 #include "conf/addr.h"
 
 #define LISTENER_WHY_MAX 160
@@ -24,6 +25,7 @@ struct listener {
 struct listener_options {
 	int backlog;
 	int unix_mode;
+	struct account unix_owner; /* not set: as it comes */
 	int patience_ms; /* how long to try a TCP address in use again */
 	bool overlap; /* see listener_allow_overlap() */
 };
@@ -31,8 +33,9 @@ struct listener_options {
 /*
  * Bind and listen (or adopt fd:N, checking that it is a listening stream
  * socket): close-on-exec, non-blocking, SO_REUSEADDR, IPV6_V6ONLY,
- * TCP_NODELAY (accepted sockets inherit it), mode on a unix path.  A unix path
- * where nobody listens any more is replaced, a live one is EADDRINUSE.
+ * TCP_NODELAY (accepted sockets inherit it), mode and owner on a unix path.  A
+ * unix path where nobody listens any more is replaced, a live one is
+ * EADDRINUSE.
  * Returns -1 with errno and a reason in why[LISTENER_WHY_MAX].
  */
 int listener_open(struct listener *l, const struct addr *a,
@@ -46,7 +49,7 @@ void listener_allow_overlap(struct listener *l, bool on);
 
 /* Change an open one; inherited ones are left alone. */
 void listener_set_backlog(struct listener *l, int backlog);
-void listener_set_unix_mode(struct listener *l, int mode);
+void listener_set_unix(struct listener *l, const struct listener_options *o);
 
 /*
  * Let no more connections in; those that wait in the queue can still be

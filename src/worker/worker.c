@@ -13,10 +13,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "proc/privs.h"
 #include "proc/signals.h"
 #include "worker/acceptor.h"
 #include "worker/forkguard.h"
@@ -269,9 +271,26 @@ run(struct worker *w)
 
 /* ---- boot and end ---- */
 
+/* First of all, so that what follows fails as it would for that user. */
+static int
+drop_privileges(const struct conf *c)
+{
+	char why[PRIVS_WHY_MAX];
+
+	if (!c->run_as.is_set || privs_drop(&c->run_as, why) == 0)
+		return 0;
+	log_error("cannot run as user %ld, group %ld: %s", (long)c->run_as.uid,
+		(long)c->run_as.gid, why);
+	return -1;
+}
+
 static int
 enter(const struct conf *c)
 {
+	if (c->umask != -1)
+		umask((mode_t)c->umask);
+	if (drop_privileges(c) == -1)
+		return -1;
 	if (c->chdir && chdir(c->chdir) == -1) {
 		log_error(
 			"cannot change to '%s': %s", c->chdir, strerror(errno));

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -355,7 +356,7 @@ START_TEST(unix_path)
 	ck_assert_int_eq(umask(mask), 022);
 	ck_assert_str_eq(l.text, path);
 	ck_assert_int_eq(mode_of(path + 5), 0606);
-	listener_set_unix_mode(&l, 0660);
+	listener_set_unix(&l, &usual);
 	ck_assert_int_eq(mode_of(path + 5), 0660);
 	ck_assert(listener_serves(&l, &a));
 	close(connect_to(&a));
@@ -365,6 +366,103 @@ START_TEST(unix_path)
 	ck_assert_msg(listener_open(&l, &a, &o, why) == 0, "%s", why);
 	listener_close(&l, true);
 	ck_assert_int_eq(access(path + 5, F_OK), -1);
+}
+END_TEST
+
+static void
+must_be_owned(uid_t uid, gid_t gid)
+{
+	struct stat st;
+
+	ck_assert_int_eq(lstat(path + 5, &st), 0);
+	ck_assert_uint_eq(st.st_uid, uid);
+	ck_assert_uint_eq(st.st_gid, gid);
+}
+
+START_TEST(unix_path_owner)
+{
+	struct addr a = address(path);
+	struct listener_options o = usual;
+	struct listener l;
+	uid_t uid = geteuid() == 0 ? 4242 : geteuid();
+	gid_t gid = geteuid() == 0 ? 4343 : getegid();
+
+	o.unix_owner = (struct account){true, uid, gid, NULL};
+	ck_assert_msg(listener_open(&l, &a, &o, why) == 0, "%s", why);
+	must_be_owned(uid, gid);
+	ck_assert_int_eq(mode_of(path + 5), 0660);
+	o.unix_owner.uid = geteuid();
+	o.unix_owner.gid = getegid();
+	listener_set_unix(&l, &o);
+	must_be_owned(geteuid(), getegid());
+	o.unix_owner = (struct account){.is_set = false, .uid = 4242};
+	listener_set_unix(&l, &o);
+	must_be_owned(geteuid(), getegid());
+	listener_close(&l, true);
+	/* Who may not give it away leaves nothing behind. */
+	if (geteuid() == 0)
+		ck_assert_int_eq(seteuid(4242), 0);
+	o.unix_owner = (struct account){true, 4343, 4343, NULL};
+	ck_assert_int_eq(listener_open(&l, &a, &o, why), -1);
+	ck_assert_int_eq(access(path + 5, F_OK), -1);
+	if (getuid() == 0)
+		ck_assert_int_eq(seteuid(0), 0);
+}
+END_TEST
+
+/* In a child: bind when all do, then hold it until killed. */
+static void
+contend(int told, int say)
+{
+	struct addr a = address(path);
+	struct listener l;
+	char c;
+
+	if (read(told, &c, 1) != 0)
+		_exit(2);
+	c = listener_open(&l, &a, &usual, why) == 0 ? 'w'
+		: errno == EADDRINUSE		    ? 'l'
+						    : 'e';
+	if (write(say, &c, 1) != 1)
+		_exit(2);
+	pause();
+	_exit(0);
+}
+
+/* Many that find a dead socket at a time do not take each other's for it. */
+START_TEST(unix_path_one_wins)
+{
+	struct addr a = address(path);
+	struct listener l;
+	int told[2], say[2], wins = 0;
+	pid_t pids[8];
+	char c;
+
+	if (_i % 2) {
+		ck_assert_int_eq(listener_open(&l, &a, &usual, why), 0);
+		listener_close(&l, false);
+	}
+	ck_assert_int_eq(pipe(told), 0);
+	ck_assert_int_eq(pipe(say), 0);
+	for (int i = 0; i < 8; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			close(told[1]);
+			contend(told[0], say[1]);
+		}
+	}
+	close(told[1]);
+	for (int i = 0; i < 8; i++) {
+		ck_assert_int_eq(read(say[0], &c, 1), 1);
+		ck_assert_int_ne(c, 'e');
+		wins += c == 'w';
+	}
+	ck_assert_int_eq(wins, 1);
+	close(connect_to(&a));
+	for (int i = 0; i < 8; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
 }
 END_TEST
 
@@ -408,12 +506,14 @@ START_TEST(unix_path_replaced)
 {
 	struct addr a = address(path);
 	struct listener l, other;
+	const struct listener_options private = {
+		.backlog = 16, .unix_mode = 0600};
 
 	ck_assert_int_eq(listener_open(&l, &a, &usual, why), 0);
 	unlink(path + 5);
 	ck_assert(!listener_serves(&l, &a));
 	ck_assert_int_eq(listener_open(&other, &a, &usual, why), 0);
-	listener_set_unix_mode(&l, 0600);
+	listener_set_unix(&l, &private);
 	ck_assert_int_eq(mode_of(path + 5), 0660);
 	listener_close(&l, true);
 	ck_assert_int_eq(access(path + 5, F_OK), 0);
@@ -442,6 +542,8 @@ listener_suite(void)
 	tcase_add_test(t, inherited);
 	tcase_add_test(t, not_a_listener);
 	tcase_add_test(t, unix_path);
+	tcase_add_test(t, unix_path_owner);
+	tcase_add_loop_test(t, unix_path_one_wins, 0, 20);
 	tcase_add_test(t, unix_path_in_use);
 	tcase_add_test(t, unix_path_is_a_file);
 	tcase_add_test(t, unix_path_replaced);

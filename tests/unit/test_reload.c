@@ -98,7 +98,7 @@ set_up(void)
 		.path = ini, .path_given = true, .check_format = access_check};
 	/* So that the log `-` is a file that can be looked into. */
 	real_stderr = dup(2);
-	fd = fd_open_append(log_path);
+	fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	dup2(fd, 2);
 	fd_close(&fd);
 }
