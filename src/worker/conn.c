@@ -242,7 +242,8 @@ poll_output(struct conn *c)
 		c->out.waited_us += now - c->waits_since;
 		c->waits_since = now;
 		if (pace_left(&c->out, l->send_timeout_us) <= 0 &&
-			!pace_judge(&c->out, taken(c), l->min_send_rate))
+			!pace_judge(&c->out, taken(c), l->min_send_rate,
+				l->grace_us))
 			return 0;
 	}
 }
@@ -285,7 +286,8 @@ wait_input(struct conn *c, int64_t until)
 	int64_t period = c->limits->body_timeout_us, end;
 
 	if (pace_left(&c->in, period) <= 0 &&
-		!pace_judge(&c->in, c->received, c->limits->min_body_rate)) {
+		!pace_judge(&c->in, c->received, c->limits->min_body_rate,
+			c->limits->grace_us)) {
 		errno = ETIMEDOUT;
 		return -1;
 	}

@@ -21,6 +21,7 @@ struct conn_limits {
 	int64_t timeout_us; /* application time, 0: none */
 	uint64_t min_body_rate; /* bytes a second, over body-timeout; 0: none */
 	uint64_t min_send_rate; /* the same, over send-timeout */
+	int64_t grace_us; /* waited in all before a rate matters */
 };
 
 struct conn_hooks {

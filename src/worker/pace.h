@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct pace {
+	int64_t total_us; /* waited in the periods before this one */
 	int64_t waited_us; /* in this period */
 	int64_t mark; /* bytes when it began */
 	bool begun;
@@ -25,8 +26,9 @@ int64_t pace_left(const struct pace *p, int64_t period_us);
 
 /*
  * Judge a period that is over, by the bytes there are now, and begin the next
- * one.  At least one byte is asked for, whatever the rate (bytes a second).
+ * one.  At least one byte is asked for, whatever the rate (bytes a second); the
+ * rate matters once the client was waited for as long as grace_us in all.
  */
-bool pace_judge(struct pace *p, int64_t bytes, uint64_t rate);
+bool pace_judge(struct pace *p, int64_t bytes, uint64_t rate, int64_t grace_us);
 
 #endif

@@ -29,6 +29,9 @@
 /* A wait that needs no care about signals: one is heeded this much later. */
 #define NAP_MS 1
 
+/* With short timeouts a slow start is no attack. */
+#define RATE_GRACE_US (10 * 1000000)
+
 /* epoll's data of the leash; see also acceptor.h and park.h. */
 #define TAG_LEASH PARK_OTHERS
 
@@ -369,6 +372,7 @@ prepare(struct worker *w)
 				.timeout_us = c->timeout_ms * 1000,
 				.min_body_rate = c->min_body_rate,
 				.min_send_rate = c->min_send_rate,
+				.grace_us = RATE_GRACE_US,
 			},
 		.chunks_max = c->outgoing_body_buffer_chunks,
 		.chunk_size = c->outgoing_body_chunk_size,

@@ -71,7 +71,7 @@ set_up(void)
 	ck_assert_int_eq(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
 	fd_set_nonblock(fd[0], true);
-	conn_limits = (struct conn_limits){60000000, 60000000, 0, 0, 0};
+	conn_limits = (struct conn_limits){60000000, 60000000, 0, 0, 0, 0};
 	limits = (struct request_limits){
 		.head = {4096, 1024, 10, 1024}, .block_size = 4096};
 	hooks = (struct conn_hooks){.before = before_wait};

@@ -16,7 +16,8 @@ drip(struct pace *p, int64_t *bytes, int64_t wait, int64_t n, int rounds,
 	uint64_t rate)
 {
 	while (rounds-- > 0) {
-		if (pace_left(p, PERIOD) <= 0 && !pace_judge(p, *bytes, rate))
+		if (pace_left(p, PERIOD) <= 0 &&
+			!pace_judge(p, *bytes, rate, 0))
 			return false;
 		p->waited_us += wait;
 		*bytes += n;
@@ -66,6 +67,27 @@ START_TEST(nothing_is_saved_up)
 }
 END_TEST
 
+/* With a short period a slow start is no attack, but silence ends all. */
+START_TEST(the_rate_matters_after_the_grace)
+{
+	struct pace p;
+	int64_t bytes = 0;
+	int i;
+
+	pace_begin(&p, 0);
+	for (i = 0; i < 4; i++) {
+		p.waited_us = 2 * SECOND;
+		ck_assert(pace_judge(&p, ++bytes, 500, 10 * SECOND));
+	}
+	p.waited_us = 2 * SECOND;
+	ck_assert(!pace_judge(&p, ++bytes, 500, 10 * SECOND));
+
+	pace_begin(&p, 0);
+	p.waited_us = 2 * SECOND;
+	ck_assert(!pace_judge(&p, 0, 500, 10 * SECOND));
+}
+END_TEST
+
 /* The kernel may still hold bytes of the response before: less than none. */
 START_TEST(less_than_none)
 {
@@ -74,9 +96,9 @@ START_TEST(less_than_none)
 	pace_begin(&p, -40000);
 	p.waited_us = PERIOD;
 	ck_assert_int_eq(pace_left(&p, PERIOD), 0);
-	ck_assert(pace_judge(&p, -25000, 500));
+	ck_assert(pace_judge(&p, -25000, 500, 0));
 	p.waited_us = PERIOD;
-	ck_assert(!pace_judge(&p, -10001, 500));
+	ck_assert(!pace_judge(&p, -10001, 500, 0));
 }
 END_TEST
 
@@ -89,6 +111,7 @@ pace_suite(void)
 	tcase_add_loop_test(
 		t, a_steady_client, 0, sizeof(drips) / sizeof(drips[0]));
 	tcase_add_test(t, nothing_is_saved_up);
+	tcase_add_test(t, the_rate_matters_after_the_grace);
 	tcase_add_test(t, less_than_none);
 	suite_add_tcase(s, t);
 	return s;
