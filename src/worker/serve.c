@@ -386,16 +386,18 @@ set_source(struct serve *s, const struct proxy_source *p)
 	struct sockaddr_storage sa = {.ss_family = AF_UNSPEC};
 	struct sockaddr_in *v4 = (void *)&sa;
 	struct sockaddr_in6 *v6 = (void *)&sa;
-	socklen_t len = p->version == 4 ? sizeof(*v4) : sizeof(*v6);
+	socklen_t len;
 
 	if (p->version == 4) {
 		v4->sin_family = AF_INET;
 		v4->sin_port = htons((uint16_t)p->port);
 		memcpy(&v4->sin_addr, p->ip, 4);
+		len = sizeof(*v4);
 	} else {
 		v6->sin6_family = AF_INET6;
 		v6->sin6_port = htons((uint16_t)p->port);
 		memcpy(&v6->sin6_addr, p->ip, 16);
+		len = sizeof(*v6);
 	}
 	conn_set_peer(&s->conn, &sa, len);
 	if (s->slot != -1)
