@@ -110,6 +110,20 @@ run: all
 
 # ---- installation ----
 
+# What names places is made for the places of this installation.
+PLACED	= conf/narwhal.service conf/narwhal.socket conf/narwhal.pc \
+	conf/narwhal.bash
+UNITDIR	?= $(PREFIX)/lib/systemd/system
+
+$(OUT)/narwhal.%: conf/narwhal.% FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|/usr/local/lib|$(LIBDIR)|; s|/usr/local|$(PREFIX)|' \
+		-e 's|@VERSION@|$(VERSION)|' $< >$@
+
+$(OUT)/completion/narwhal: conf/narwhal.bash
+	@mkdir -p $(@D)
+	@cp $< $@
+
 # MODE FILE FOLDER for each file that is installed, and the names of all.
 define INSTALLED
 755 $(OUT)/narwhal $(PREFIX)/bin
@@ -118,13 +132,18 @@ $(foreach f,$(OUT)/wsgi.so $(APPS),755 $f $(LIBDIR)/narwhal
 )644 src/include/narwhal/app.h $(PREFIX)/include/narwhal
 $(foreach f,$(wildcard man/*.[1-9]),644 $f \
 	$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $f))
-)$(foreach f,$(wildcard conf/*),644 $f $(PREFIX)/share/doc/narwhal
-)
+)$(foreach f,$(filter-out $(PLACED),$(wildcard conf/*)),644 $f \
+	$(PREFIX)/share/doc/narwhal
+)644 $(OUT)/narwhal.service $(UNITDIR)
+644 $(OUT)/narwhal.socket $(UNITDIR)
+644 $(OUT)/narwhal.pc $(LIBDIR)/pkgconfig
+644 $(OUT)/completion/narwhal $(PREFIX)/share/bash-completion/completions
 endef
 export INSTALLED
 
 # By rename: what runs keeps its file, and nobody ever sees half of one.
-install: all
+install: all $(OUT)/narwhal.service $(OUT)/narwhal.socket $(OUT)/narwhal.pc \
+		$(OUT)/completion/narwhal
 	@echo "$$INSTALLED" | while read -r mode file folder; do \
 		[ -n "$$file" ] || continue; \
 		to="$(DESTDIR)$$folder/$${file##*/}"; \

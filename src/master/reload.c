@@ -212,7 +212,8 @@ reload_heed(struct master *m)
 		drop_trial(m);
 		refuse(m, "its first worker did not get ready");
 	}
-	if (!m->handing_over || !pool_is_settled(&m->pool, is_busy, m))
+	if (!m->handing_over || m->pool.stopping ||
+		!pool_is_settled(&m->pool, is_busy, m))
 		return;
 	m->handing_over = false;
 	log_info("reload done: generation %" PRIu64

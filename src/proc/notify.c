@@ -12,11 +12,32 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "base/str.h"
 
 static struct sockaddr_un to;
 static socklen_t to_len; /* 0: nobody to tell */
+static int64_t watchdog_us; /* from one message to the next; 0: none */
+static int64_t watchdog_at;
+
+static void
+read_watchdog(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"),
+		   *pid = getenv("WATCHDOG_PID");
+	uint64_t us = 0, p = (uint64_t)getpid();
+
+	watchdog_us = watchdog_at = 0;
+	if (usec != NULL && str_to_u64(str_of(usec), &us) == 0 &&
+		(pid == NULL || str_to_u64(str_of(pid), &p) == 0) &&
+		p == (uint64_t)getpid() && us <= INT64_MAX)
+		watchdog_us = (int64_t)us / 2;
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+}
 
 void
 notify_init(void)
@@ -37,6 +58,19 @@ notify_init(void)
 			to.sun_path[0] = '\0';
 	}
 	unsetenv("NOTIFY_SOCKET");
+	read_watchdog();
+}
+
+int64_t
+notify_watchdog(int64_t now)
+{
+	if (watchdog_us == 0 || to_len == 0)
+		return CLOCK_NEVER;
+	if (now >= watchdog_at) {
+		notify_send("WATCHDOG=1");
+		watchdog_at = now + watchdog_us;
+	}
+	return watchdog_at;
 }
 
 void

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "proc/notify.h"
 
@@ -104,6 +105,36 @@ START_TEST(no_socket)
 }
 END_TEST
 
+START_TEST(watchdog)
+{
+	char name[80], p[40] = "";
+	int fd;
+
+	snprintf(name, sizeof(name), "@narwhal-watchdog-%d", (int)getpid());
+	fd = listen_at(name);
+	setenv("WATCHDOG_USEC", "3000000", 1);
+	snprintf(p, sizeof(p), "%d", (int)getpid() + (_i ? 1 : 0));
+	setenv("WATCHDOG_PID", p, 1);
+	notify_init();
+	ck_assert_ptr_null(getenv("WATCHDOG_USEC"));
+	ck_assert_ptr_null(getenv("WATCHDOG_PID"));
+	if (_i) { /* it is about another process */
+		ck_assert_int_eq(notify_watchdog(1000), CLOCK_NEVER);
+		ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), -1);
+		fd_close(&fd);
+		return;
+	}
+	ck_assert_int_eq(notify_watchdog(1000), 1501000);
+	ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), 10);
+	ck_assert_int_eq(memcmp(p, "WATCHDOG=1", 10), 0);
+	ck_assert_int_eq(notify_watchdog(1500999), 1501000);
+	ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), -1);
+	ck_assert_int_eq(notify_watchdog(1501000), 3001000);
+	ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), 10);
+	fd_close(&fd);
+}
+END_TEST
+
 Suite *
 notify_suite(void)
 {
@@ -113,6 +144,7 @@ notify_suite(void)
 	tcase_add_test(t, path);
 	tcase_add_test(t, abstract);
 	tcase_add_test(t, no_socket);
+	tcase_add_loop_test(t, watchdog, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
 }

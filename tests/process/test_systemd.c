@@ -1,0 +1,116 @@
+/*
+ * test_systemd.c -- what a supervisor hears, and what is installed for it.
+ */
+#include "process/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+Suite *systemd_suite(void);
+
+#define HELLO "[app]\napp = so:hello\n"
+
+/* The next message that has this line; those before it must not. */
+static void
+must_hear(struct server *s, const char *pattern)
+{
+	int64_t until = now_ms() + PATIENCE_MS;
+	char text[1000];
+	ssize_t n;
+
+	do {
+		MUST(now_ms() < until, "never heard: %s", pattern);
+		n = recv(s->notify, text, sizeof(text) - 1, MSG_DONTWAIT);
+		text[n > 0 ? n : 0] = '\0';
+		if (n == -1)
+			nap();
+	} while (count_matches(text, pattern) == 0);
+}
+
+START_TEST(messages)
+{
+	struct server s;
+
+	server_start(&s, HELLO);
+	server_reload(&s, HELLO "[limits]\nrequest-fields = 50\n");
+	must_hear(&s, "^RELOADING=1$");
+	must_hear(&s, "^READY=1$");
+	server_ini(&s, "[server]\nbind = fd:3\n[app]\napp = %s\n",
+		APP("openfails"));
+	server_signal(&s, SIGHUP);
+	must_hear(&s, "^MONOTONIC_USEC=[0-9]+$");
+	must_hear(&s, "^READY=1$");
+	server_ini(&s, "wrong\n");
+	server_signal(&s, SIGHUP);
+	must_hear(&s, "^RELOADING=1$");
+	must_hear(&s, "^READY=1$");
+	server_signal(&s, SIGTERM);
+	must_hear(&s, "^STOPPING=1$");
+	MUST(server_wait_exit(&s) == 0, "exit status");
+	server_done(&s);
+}
+END_TEST
+
+START_TEST(watchdog)
+{
+	struct server s;
+
+	setenv("WATCHDOG_USEC", "200000", 1);
+	server_start(&s, HELLO);
+	for (int i = 0; i < 3; i++)
+		must_hear(&s, "^WATCHDOG=1$");
+	server_stop(&s);
+}
+END_TEST
+
+START_TEST(units)
+{
+	struct server s;
+
+	if (system("systemd-analyze --version >/dev/null 2>&1") != 0) {
+		fprintf(stderr, "skipped: units (no systemd-analyze)\n");
+		return;
+	}
+	server_init(&s);
+	shell(&s,
+		"sed 's|/usr/local/bin|" NW_BUILD "|' " NW_SOURCE
+		"/conf/narwhal.service >narwhal.service && "
+		"cp " NW_SOURCE "/conf/narwhal.socket . && "
+		"systemd-analyze verify --man=no $PWD/narwhal.service "
+		"$PWD/narwhal.socket");
+	server_done(&s);
+}
+END_TEST
+
+/* Each key of --help, and nothing else, is completed. */
+START_TEST(completion)
+{
+	struct server s;
+
+	server_init(&s);
+	shell(&s,
+		"PATH=" NW_BUILD ":$PATH bash -c 'source " NW_SOURCE
+		"/conf/narwhal.bash; COMP_LINE=\"narwhal --\"; COMP_POINT=10; "
+		"_narwhal narwhal; printf \"%%s\\n\" \"${COMPREPLY[@]}\" | "
+		"grep =$ | sort >got; narwhal --help | "
+		"grep -o \"^  --[a-z-]*=\" | grep -v KEY | tr -d \" \" | "
+		"sort >want; test -s want && cmp got want'");
+	server_done(&s);
+}
+END_TEST
+
+Suite *
+systemd_suite(void)
+{
+	Suite *suite = suite_create("systemd");
+	TCase *tc = harness_case(suite, "all");
+
+	tcase_add_test(tc, messages);
+	tcase_add_test(tc, watchdog);
+	tcase_add_test(tc, units);
+	tcase_add_test(tc, completion);
+	return suite;
+}
