@@ -48,7 +48,7 @@ release(void *arg)
 static void
 boot(void)
 {
-	static const struct conn_limits limits = {1000000, 1000000, 0, 0, 0};
+	static const struct conn_limits limits = {1000000, 1000000, 0, 0, 0, 0};
 	static const struct conn_hooks hooks = {client_reads, release, &board};
 	struct sockaddr_storage sa = {.ss_family = AF_UNIX};
 	int fds[2], size = 4096;

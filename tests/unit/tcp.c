@@ -75,7 +75,7 @@ tcp_set_up(void)
 
 	signal(SIGPIPE, SIG_IGN); /* as in a worker; sendfile needs it */
 	memset(&tcp, 0, sizeof(tcp));
-	tcp.limits = (struct conn_limits){MINUTE_US, MINUTE_US, 0, 0, 0};
+	tcp.limits = (struct conn_limits){MINUTE_US, MINUTE_US, 0, 0, 0, 0};
 	tcp.conn = (struct conn){.limits = &tcp.limits,
 		.hooks = &hooks,
 		.flusher = &tcp.flusher,
