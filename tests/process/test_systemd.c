@@ -102,6 +102,59 @@ START_TEST(completion)
 }
 END_TEST
 
+/* An application is built out of the tree with what is installed. */
+START_TEST(installed)
+{
+	struct server s;
+
+	server_init(&s);
+	shell(&s,
+		"env -u MAKEFLAGS -u MAKELEVEL make -s -C " NW_SOURCE
+		" install DESTDIR=\"$PWD/root\" PREFIX=/usr/local "
+		"LIBDIR=/usr/local/lib >/dev/null && "
+		"export PKG_CONFIG_PATH=\"$PWD/root/usr/local/lib/pkgconfig\" "
+		"PKG_CONFIG_SYSROOT_DIR=\"$PWD/root\" && "
+		"cp " NW_SOURCE "/src/apps/hello.c app.c && "
+		"cc -shared -fPIC $(pkg-config --cflags narwhal) -o app.so "
+		"app.c && "
+		"root/usr/local/bin/narwhal -t so:./app.so 2>check && "
+		"! find root -name '*.new' | grep .");
+	server_done(&s);
+}
+END_TEST
+
+/* As PID 1 of a container: TERM works, though nothing protects us from it. */
+START_TEST(process_1)
+{
+	static const char *const argv[] = {
+		"unshare", "-pf", "--mount-proc", "--kill-child"};
+	struct server s;
+	pid_t pids[WORKERS_MAX];
+
+	if (system("unshare -pf --mount-proc true 2>/dev/null") != 0) {
+		fprintf(stderr, "skipped: process_1 (no namespaces)\n");
+		return;
+	}
+	server_init(&s);
+	server_listen(&s);
+	server_ini(
+		&s, "[server]\nbind = fd:3\n[app]\napp = %s\n", APP("probe"));
+	memcpy(s.prefix, argv, sizeof(argv));
+	s.nprefix = 4;
+	server_spawn(&s);
+	server_wait_ready(&s);
+	for (int i = 0; i < 3; i++)
+		must_get(&s, "/orphan", "orphaned");
+	must_get(&s, "/ok", "probe");
+	MUST(server_count_log(&s, "\\] \\[1\\] \\[info\\]") > 0, "not PID 1");
+	MUST(server_workers(&s, pids) == 1, "unshare has one child");
+	UNTIL(server_workers(&(struct server){.pid = pids[0]}, pids + 1) == 1);
+	MUST(kill(pids[0], SIGTERM) == 0, "kill");
+	MUST(server_wait_exit(&s) == 0, "exit status");
+	server_done(&s);
+}
+END_TEST
+
 Suite *
 systemd_suite(void)
 {
@@ -112,5 +165,7 @@ systemd_suite(void)
 	tcase_add_test(tc, watchdog);
 	tcase_add_test(tc, units);
 	tcase_add_test(tc, completion);
+	tcase_add_test(tc, installed);
+	tcase_add_test(tc, process_1);
 	return suite;
 }
