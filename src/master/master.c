@@ -345,6 +345,27 @@ wait_until(struct master *m, int64_t at)
 			heed_leash(m, slots[i]);
 }
 
+/* One line for the supervisor's own status page, when it has changed. */
+static void
+tell_status(struct master *m)
+{
+	static char last[100];
+	char text[sizeof(last)];
+
+	snprintf(text, sizeof(text),
+		"STATUS=%sgeneration %" PRIu64 ", %d of %d workers serve",
+		m->pool.stopping	   ? "stopping: "
+			: m->trial != NULL ? "reloading: "
+					   : "",
+		m->current->number,
+		pool_count(&m->pool, POOL_SERVING, m->current->number),
+		m->pool.wanted);
+	if (strcmp(text, last) == 0)
+		return;
+	memcpy(last, text, sizeof(last));
+	notify_send(text);
+}
+
 static int
 run(struct master *m)
 {
@@ -362,6 +383,7 @@ run(struct master *m)
 				  "giving up");
 			return m->pool.failed_status;
 		}
+		tell_status(m);
 		wait_until(m, a.at);
 	}
 }

@@ -35,6 +35,7 @@ START_TEST(messages)
 	struct server s;
 
 	server_start(&s, HELLO);
+	must_hear(&s, "^STATUS=generation 1, 1 of 1 workers serve$");
 	server_reload(&s, HELLO "[limits]\nrequest-fields = 50\n");
 	must_hear(&s, "^RELOADING=1$");
 	must_hear(&s, "^READY=1$");
