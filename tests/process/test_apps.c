@@ -325,7 +325,8 @@ START_TEST(fork_has_nothing_of_the_worker)
 	MUST(has_line(&a, " 2 -> "), "%s", a.body.p);
 	MUST(!has_line(&a, "socket:|eventpoll|timerfd"), "%s", a.body.p);
 	MUST(has_line(&a, "^SigBlk:.0+$"), "%s", a.body.p);
-	MUST(has_line(&a, "^SigIgn:.0+$"), "%s", a.body.p);
+	/* The C library keeps 32 and 33 to itself; they stay as inherited. */
+	MUST(has_line(&a, "^SigIgn:.0000000[01][08]0000000$"), "%s", a.body.p);
 	MUST(sanitized() || has_line(&a, "^SigCgt:.0+$"), "%s", a.body.p);
 	answer_done(&a);
 	server_stop(&s);
