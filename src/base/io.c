@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>
 #include <sys/wait.h>
@@ -10,6 +11,9 @@
 
 #include "base/fd.h"
 #include "base/io.h"
+
+/* For a reader that does not read. */
+#define PATIENCE_MS 100
 
 #define AGAIN(n, call)                                                         \
 	do                                                                     \
@@ -100,6 +104,21 @@ io_waitpid(pid_t pid, int *ret_status, int options)
 
 	AGAIN(got, waitpid(pid, ret_status, options));
 	return got;
+}
+
+ssize_t
+io_write_unless_stuck(int fd, const void *p, size_t n, bool *stuck)
+{
+	struct pollfd w = {.fd = fd, .events = POLLOUT};
+	int ready;
+
+	AGAIN(ready, poll(&w, 1, *stuck ? 0 : PATIENCE_MS));
+	*stuck = ready == 0;
+	if (ready == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return io_write(fd, p, n);
 }
 
 int

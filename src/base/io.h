@@ -7,6 +7,7 @@
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -22,6 +23,13 @@ ssize_t io_sendmsg(int fd, const struct msghdr *m, int flags);
 ssize_t io_sendfile(int out_fd, int in_fd, off_t *off, size_t n);
 int io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags);
 pid_t io_waitpid(pid_t pid, int *ret_status, int options);
+
+/*
+ * One write that does not wait for a reader who has stopped reading (a pipe
+ * that is full, a terminal on hold): the first time it has a little patience,
+ * from then on, *stuck, none until there is room again.  -1 with EAGAIN.
+ */
+ssize_t io_write_unless_stuck(int fd, const void *p, size_t n, bool *stuck);
 
 /* All of it, blocking descriptors only; -1 with errno. */
 int io_write_all(int fd, const void *p, size_t n);

@@ -17,6 +17,7 @@ const char *const log_level_names[] = {
 	"error", "warning", "info", "debug", NULL};
 
 static int out_fd = 2;
+static bool stuck; /* nobody reads what is written there */
 static enum log_level shown = LOG_INFO;
 
 void
@@ -76,8 +77,9 @@ put_line(struct buf *line, enum log_level level, const char *p, size_t n)
 	/* short of memory a cut line still says something */
 	if (line->failed && line->len)
 		line->p[line->len - 1] = '\n';
-	if (line->len && io_write(out_fd, line->p, line->len) == -1)
-		return;
+	/* A log that cannot be written is no reason to stop. */
+	if (line->len)
+		(void)io_write_unless_stuck(out_fd, line->p, line->len, &stuck);
 }
 
 void

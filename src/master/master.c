@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "master/obituary.h"
 #include "master/orders.h"
+#include "master/queues.h"
 #include "master/reload.h"
 #include "master/spawn.h"
 #include "proc/notify.h"
@@ -384,6 +385,7 @@ run(struct master *m)
 			return m->pool.failed_status;
 		}
 		tell_status(m);
+		queues_watch(m, clock_us());
 		wait_until(m, a.at);
 	}
 }

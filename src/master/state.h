@@ -16,6 +16,7 @@ struct master {
 	struct generation *trial; /* of a reload, or NULL */
 	struct generation *old; /* still have workers, newest first */
 	uint64_t last_number; /* of the generation made last */
+	int64_t queues_at; /* us, when a full queue may be spoken of again */
 	bool handing_over; /* committed, but older workers may still accept */
 };
 

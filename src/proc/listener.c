@@ -386,6 +386,20 @@ listener_shut(struct listener *l)
 	(void)!listen(l->fd, 0);
 }
 
+bool
+listener_queue(const struct listener *l, int *ret_waiting, int *ret_max)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == -1)
+		return false;
+	/* of a listening socket these two mean its queue */
+	*ret_waiting = (int)info.tcpi_unacked;
+	*ret_max = (int)info.tcpi_sacked;
+	return true;
+}
+
 void
 listener_close(struct listener *l, bool unlink_path)
 {

@@ -58,6 +58,12 @@ void listener_set_unix(struct listener *l, const struct listener_options *o);
  */
 void listener_shut(struct listener *l);
 
+/*
+ * How many connections wait to be accepted, and how many may; false where the
+ * kernel does not tell (unix sockets).
+ */
+bool listener_queue(const struct listener *l, int *ret_waiting, int *ret_max);
+
 /* Close, and with unlink_path remove the unix path if it is the one we made. */
 void listener_close(struct listener *l, bool unlink_path);
 

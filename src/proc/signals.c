@@ -67,12 +67,20 @@ install(int sig, void (*handler)(int))
 	sigaction(sig, &sa, NULL);
 }
 
-static void
-set_handled(sigset_t *set)
+/* Made once: a worker asks for it round each sleep. */
+static const sigset_t *
+handled_set(void)
 {
-	sigemptyset(set);
-	for (size_t i = 0; i < HANDLED_LEN; i++)
-		sigaddset(set, handled[i]);
+	static sigset_t set;
+	static bool made;
+
+	if (!made) {
+		sigemptyset(&set);
+		for (size_t i = 0; i < HANDLED_LEN; i++)
+			sigaddset(&set, handled[i]);
+		made = true;
+	}
+	return &set;
 }
 
 /*
@@ -161,19 +169,13 @@ signals_pending(int sig)
 void
 signals_hold(void)
 {
-	sigset_t set;
-
-	set_handled(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_sigmask(SIG_BLOCK, handled_set(), NULL);
 }
 
 void
 signals_release(void)
 {
-	sigset_t set;
-
-	set_handled(&set);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	pthread_sigmask(SIG_UNBLOCK, handled_set(), NULL);
 }
 
 const sigset_t *

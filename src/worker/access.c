@@ -460,5 +460,6 @@ access_write(struct access_log *a, const struct access_entry *e)
 		add_atom(a, &a->atoms[i], e);
 	buf_add_char(&a->line, '\n');
 	if (!a->line.failed)
-		(void)io_write(a->fd, a->line.p, a->line.len);
+		(void)io_write_unless_stuck(
+			a->fd, a->line.p, a->line.len, &a->stuck);
 }

@@ -18,6 +18,7 @@ struct access_atom;
 
 struct access_log {
 	int fd; /* -1: off; may be changed between lines */
+	bool stuck; /* nobody reads it: lines are lost */
 	struct access_atom *atoms; /* and behind them a copy of the format */
 	size_t natoms;
 	struct buf line;

@@ -465,6 +465,33 @@ START_TEST(burst_beyond_the_backlog)
 }
 END_TEST
 
+/* Clients that come faster than they are taken: the log says so, once. */
+START_TEST(full_queue_is_told)
+{
+	struct server s;
+	struct client busy, waits[4];
+	int i, port = free_port();
+
+	server_init(&s);
+	server_ini(&s,
+		"[server]\nbind = 127.0.0.1:%d\nbacklog = 1\n"
+		"workers = 1\n" PROBE_APP,
+		port);
+	server_spawn(&s);
+	server_wait_ready(&s);
+	MUST(client_try_port(&busy, port, 0), "connect");
+	client_puts(&busy, GET("/sleep?ms=2500"));
+	server_wait_log(&s, "probe: sleeping");
+	for (i = 0; i < 2; i++)
+		MUST(client_try_port(&waits[i], port, 0), "connect %d", i);
+	server_wait_log(&s, "the listen queue of .* is full, 2 connections");
+	for (i = 0; i < 2; i++)
+		client_done(&waits[i]);
+	client_done(&busy);
+	server_stop(&s);
+}
+END_TEST
+
 Suite *
 workers_suite(void)
 {
@@ -486,5 +513,6 @@ workers_suite(void)
 	tcase_add_test(tc, retiring_under_load);
 	tc = harness_case(suite, "burst");
 	tcase_add_test(tc, burst_beyond_the_backlog);
+	tcase_add_test(tc, full_queue_is_told);
 	return suite;
 }

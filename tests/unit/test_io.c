@@ -14,6 +14,30 @@
 
 #include "base/io.h"
 
+/* A reader that has stopped loses lines; one that goes on gets the next. */
+START_TEST(a_stuck_reader_stops_nobody)
+{
+	char p[4096] = {0};
+	bool stuck = false;
+	int ends[2], n = 0;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	while (n < 10000 &&
+		io_write_unless_stuck(ends[1], p, sizeof(p), &stuck) ==
+			sizeof(p))
+		n++;
+	ck_assert_int_lt(n, 10000);
+	ck_assert_int_eq(errno, EAGAIN);
+	ck_assert(stuck);
+	ck_assert_int_eq(io_write_unless_stuck(ends[1], p, 1, &stuck), -1);
+	ck_assert_int_eq(io_read(ends[0], p, sizeof(p)), sizeof(p));
+	ck_assert_int_eq(io_write_unless_stuck(ends[1], p, 1, &stuck), 1);
+	ck_assert(!stuck);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 Suite *io_suite(void);
 
 static volatile sig_atomic_t interrupts;
@@ -193,6 +217,7 @@ io_suite(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_loop_test(tc, interrupted_reads_start_again, 0, 2);
 	tcase_add_test(tc, all_is_written);
+	tcase_add_test(tc, a_stuck_reader_stops_nobody);
 	tcase_add_test(tc, gathered);
 	tcase_add_test(tc, a_range_of_a_file);
 	tcase_add_loop_test(tc, a_whole_file, 0, 6);
