@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,19 +167,26 @@ server_trace(struct server *s, const char *calls)
 
 /* ---- in the child, up to exec ---- */
 
-/* Blocked since before the fork: Check's handler would end the whole group. */
+/*
+ * Blocked since before the fork: Check's handler would end the whole group.
+ * glibc's own two signals (32, 33) are ignored in what make starts, and only
+ * the kernel itself takes that back.
+ */
 static void
 child_signals(void)
 {
+	static const char nothing[64]; /* more than the kernel's sigaction */
 	sigset_t none;
+	int sig;
 
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
+	for (sig = 32; sig <= 33; sig++)
+		syscall(SYS_rt_sigaction, sig, nothing, NULL, 8);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The listeners as 3, 4, ...: moved up first, so that none is in the way. */
 static void
 child_descriptors(const struct server *s)
 {
