@@ -237,20 +237,43 @@ park_close(struct park *p, int slot)
 	move(p, slot, PARK_FREE, 0);
 }
 
+/* The one of two idle connections, or -1, that has waited longer. */
+static int
+older(const struct park *p, int new, int idle)
+{
+	if (new == -1 || idle == -1)
+		return new == -1 ? idle : new;
+	return p->slots[idle].deadline - p->keepalive_us <
+			p->slots[new].deadline - p->new_timeout_us
+		? idle
+		: new;
+}
+
+/* Its request has come, we have only not looked yet: then it is not idle. */
+static bool
+has_input(int fd)
+{
+	char c;
+
+	return recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 bool
 park_close_idle(struct park *p)
 {
-	int a = p->lists[PARK_NEW].first, b = p->lists[PARK_IDLE].first;
+	int new = p->lists[PARK_NEW].first, idle = p->lists[PARK_IDLE].first;
+	int slot;
 
-	if (a == -1 && b == -1)
+	while ((slot = older(p, new, idle)) != -1 &&
+		has_input(p->slots[slot].fd)) {
+		if (slot == new)
+			new = p->slots[slot].next;
+		else
+			idle = p->slots[slot].next;
+	}
+	if (slot == -1)
 		return false;
-	/* Both lists are in order; what began to wait first is the oldest. */
-	if (a == -1 ||
-		(b != -1 &&
-			p->slots[b].deadline - p->keepalive_us <
-				p->slots[a].deadline - p->new_timeout_us))
-		a = b;
-	park_close(p, a);
+	park_close(p, slot);
 	return true;
 }
 

@@ -113,7 +113,10 @@ int park_next_ready(const struct park *p);
 /* Close the connection and free the slot. */
 void park_close(struct park *p, int slot);
 
-/* Close the oldest idle connection; false if there is none. */
+/*
+ * Close the oldest idle connection, if there is one on whose socket nothing
+ * has come either; else false.
+ */
 bool park_close_idle(struct park *p);
 
 /* The earliest deadline, CLOCK_NEVER without one, and a slot past it, or -1. */

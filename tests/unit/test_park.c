@@ -129,6 +129,22 @@ START_TEST(the_oldest_idle_one_makes_room)
 }
 END_TEST
 
+START_TEST(one_whose_request_has_come_is_not_idle)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		add(i);
+	ck_assert_int_eq(write(clients[0], "G", 1), 1);
+	ck_assert(park_close_idle(&park));
+	ck_assert(!is_closed(0));
+	ck_assert(is_closed(1));
+	for (i = 2; i < 4; i++)
+		ck_assert_int_eq(write(clients[i], "G", 1), 1);
+	ck_assert(!park_close_idle(&park));
+}
+END_TEST
+
 START_TEST(what_arrives_is_told_by_slot)
 {
 	struct epoll_event e;
@@ -220,6 +236,7 @@ park_suite(void)
 	tcase_add_test(t, deadlines_come_in_order);
 	tcase_add_test(t, an_unfinished_head_keeps_its_first_deadline);
 	tcase_add_test(t, the_oldest_idle_one_makes_room);
+	tcase_add_test(t, one_whose_request_has_come_is_not_idle);
 	tcase_add_test(t, what_arrives_is_told_by_slot);
 	tcase_add_test(t, a_lingering_one_ends_when_its_peer_takes_nothing);
 	tcase_add_test(t, those_whose_request_is_here_take_turns);
