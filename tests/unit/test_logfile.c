@@ -220,6 +220,7 @@ logfile_suite(void)
 	Suite *s = suite_create("logfile");
 	TCase *tc = tcase_create("all");
 
+	tcase_set_tags(tc, "spoils"); /* the current directory */
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, appended_to);
 	tcase_add_test(tc, absolute);

@@ -12,7 +12,6 @@
 
 Suite *man_suite(void);
 
-/* Paths start from the tree's top, where `make` runs. */
 static char *
 file(const char *path)
 {
@@ -25,7 +24,7 @@ file(const char *path)
 
 START_TEST(each_key_with_its_default)
 {
-	char *page = file("man/narwhal.ini.5"), item[200];
+	char *page = file(NW_SOURCE "/man/narwhal.ini.5"), item[200];
 
 	for (size_t i = 0; i < keys_len; i++) {
 		const struct key *k = &keys[i];
@@ -52,7 +51,7 @@ END_TEST
 /* Nor does the page know a key that is none. */
 START_TEST(no_key_but_those)
 {
-	char *page = file("man/narwhal.ini.5"), name[100];
+	char *page = file(NW_SOURCE "/man/narwhal.ini.5"), name[100];
 	const char *p = page;
 	size_t n = 0;
 
@@ -70,7 +69,7 @@ END_TEST
 /* Bounds of the numbers, as `MIN to MAX` or `at most MAX`. */
 START_TEST(each_range)
 {
-	char *page = file("man/narwhal.ini.5"), item[200];
+	char *page = file(NW_SOURCE "/man/narwhal.ini.5"), item[200];
 	const char *from, *to;
 
 	for (size_t i = 0; i < keys_len; i++) {
@@ -133,7 +132,7 @@ on_fault(void *arg, int line, struct str name, const char *why)
 START_TEST(the_example_has_every_key)
 {
 	const struct ini_visitor v = {on_section, on_pair, on_fault, NULL};
-	char *text = file("conf/narwhal.ini"), item[100];
+	char *text = file(NW_SOURCE "/conf/narwhal.ini"), item[100];
 
 	ini_read(str_of(text), &v);
 	for (size_t i = 0; i < keys_len; i++) {
@@ -150,7 +149,7 @@ END_TEST
 START_TEST(the_example_loads)
 {
 	struct conf_args args = {
-		.path = "conf/narwhal.ini", .path_given = true};
+		.path = NW_SOURCE "/conf/narwhal.ini", .path_given = true};
 	struct buf errors;
 	struct conf *c;
 

@@ -109,6 +109,7 @@ title_suite(void)
 	Suite *s = suite_create("title");
 	TCase *tc = tcase_create("all");
 
+	tcase_set_tags(tc, "spoils"); /* the environment, for one */
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, over_the_arguments);
 	tcase_add_test(tc, cut_to_the_room);
