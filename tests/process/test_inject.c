@@ -107,9 +107,13 @@ START_TEST(no_client_notices)
 		post(&s, false);
 		MUST(server_worker(&s) == worker, "the worker died");
 		if (harmless[_i].what[0] == 'E' &&
-			strcmp(harmless[_i].what, "EINTR") != 0)
+			strcmp(harmless[_i].what, "EINTR") != 0) {
+			/* how many calls one connection takes may differ */
+			while (server_count_log(&s, "cannot accept") == 0)
+				must_get(&s, "/pid", NULL);
 			MUST(server_count_log(&s, "cannot accept") == 1,
-				"nothing was injected, or more than one line");
+				"more than one line");
+		}
 		server_stop(&s);
 	}
 }

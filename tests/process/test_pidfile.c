@@ -289,13 +289,13 @@ START_TEST(many_reloads)
 	start(&s);
 	reload(&s, "pidfile = b", APP("probe"));
 	server_wait_log(&s, RELOADED);
+	server_wait_workers(&s, 1); /* each has a leash: the old one is gone */
 	fds = proc_fds(s.pid);
 	for (int i = 0; i < 10; i++) {
 		reload(&s, i % 2 ? "pidfile = b" : "pidfile = a", APP("probe"));
 		server_wait_log(&s, RELOADED);
 	}
-	/* an old worker may still have been leaving when they were counted */
-	UNTIL(proc_fds(s.pid) <= fds);
+	UNTIL(proc_fds(s.pid) == fds);
 	shell(&s, "test \"$(ls | grep -c '^[ab]')\" = 1");
 	server_stop(&s);
 }
