@@ -111,15 +111,15 @@ START_TEST(installed)
 	server_init(&s);
 	shell(&s,
 		"env -u MAKEFLAGS -u MAKELEVEL make -s -C " NW_SOURCE
-		" install DESTDIR=\"$PWD/root\" PREFIX=/usr/local "
+		" install DESTDIR=\"$PWD/dest\" PREFIX=/usr/local "
 		"LIBDIR=/usr/local/lib >/dev/null && "
-		"export PKG_CONFIG_PATH=\"$PWD/root/usr/local/lib/pkgconfig\" "
-		"PKG_CONFIG_SYSROOT_DIR=\"$PWD/root\" && "
+		"export PKG_CONFIG_PATH=\"$PWD/dest/usr/local/lib/pkgconfig\" "
+		"PKG_CONFIG_SYSROOT_DIR=\"$PWD/dest\" && "
 		"cp " NW_SOURCE "/src/apps/hello.c app.c && "
 		"cc -shared -fPIC $(pkg-config --cflags narwhal) -o app.so "
 		"app.c && "
-		"root/usr/local/bin/narwhal -t so:./app.so 2>check && "
-		"! find root -name '*.new' | grep .");
+		"dest/usr/local/bin/narwhal -t so:./app.so 2>check && "
+		"! find dest -name '*.new' | grep .");
 	server_done(&s);
 }
 END_TEST
