@@ -173,6 +173,8 @@ TEST_APPS += $(OUT)/tests/man-example.so
 TEST_TOOLS = $(patsubst tests/tools/%.c,$(OUT)/tests/%,$(wildcard tests/tools/*.c))
 FUZZ	= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY	= $(FUZZ:%=$(OUT)/tests/replay_%)
+RFC_SRC	= $(sort $(wildcard tests/rfc/*.c)) tests/apps/witness.c
+RFC	= $(OBJ)/tests/librfc.a
 
 # suites.h lists the suites that the files define: X(name) each.
 $(OBJ)/tests/%/suites.h: Makefile FORCE
@@ -189,12 +191,17 @@ $(OBJ)/tests/%.o: tests/%.c
 $(OBJ)/tests/unit/main.o: $(OBJ)/tests/unit/suites.h
 $(OBJ)/tests/process/main.o: $(OBJ)/tests/process/suites.h
 
-$(OUT)/tests/unit: $(TEST_SRC:%.c=$(OBJ)/%.o) $(LIB) | $(TEST_APPS)
+# The second reader of requests, and what it is held against.
+$(RFC): $(RFC_SRC:%.c=$(OBJ)/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(OUT)/tests/unit: $(TEST_SRC:%.c=$(OBJ)/%.o) $(RFC) $(LIB) | $(TEST_APPS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -rdynamic -o $@ $^ \
 		$$(pkg-config --libs check) $(LIBS)
 
-$(OUT)/tests/process: $(PROC_SRC:%.c=$(OBJ)/%.o)
+$(OUT)/tests/process: $(PROC_SRC:%.c=$(OBJ)/%.o) $(RFC)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ \
 		$$(pkg-config --libs check) -ldl
@@ -217,7 +224,7 @@ $(OUT)/tests/%: tests/tools/%.c
 
 # The fuzz targets without libFuzzer, to run corpus and crashers again.
 $(OUT)/tests/replay_%: $(OBJ)/tests/fuzz/fuzz_%.o $(OBJ)/tests/fuzz/replay.o \
-		$(LIB)
+		$(RFC) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(LIBS)
 
@@ -248,10 +255,10 @@ lint:
 # Fuzzers: `make KIND=fuzz fuzzers`, then build/fuzz/fuzz_head -max_total_time=120
 fuzzers: $(FUZZ:%=$(OUT)/fuzz_%)
 
-$(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB)
+$(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(RFC) $(LIB)
 	@mkdir -p $(OBJ)/tests/fuzz
 	$(COMPILE) -Itests -MF $(OBJ)/tests/fuzz/$*.d -fsanitize=fuzzer \
-		-o $@ $< $(LIB) $(LIBS)
+		-o $@ $< $(RFC) $(LIB) $(LIBS)
 
 # ---- benchmarks ----
 
@@ -274,7 +281,7 @@ deps:
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(OUT)/narwhal-tune $(TEST_SRC:%.c=$(OBJ)/%.o) \
 	$(PROC_SRC:%.c=$(OBJ)/%.o) $(FUZZ:%=$(OBJ)/tests/fuzz/fuzz_%.o) \
-	$(OBJ)/tests/fuzz/replay.o $(TEST_APPS) $(TEST_TOOLS) $(OUT)/tests/races: | deps
+	$(OBJ)/tests/fuzz/replay.o $(RFC_SRC:%.c=$(OBJ)/%.o) $(TEST_APPS) $(TEST_TOOLS) $(OUT)/tests/races: | deps
 lint bench bench-instructions: | deps
 endif
 
