@@ -22,12 +22,16 @@
 #include "proc/signals.h"
 #include "worker/acceptor.h"
 #include "worker/forkguard.h"
+#include "worker/heap.h"
 
 /* Ready connections looked at in one go. */
 #define EVENTS_MAX 128
 
 /* A wait that needs no care about signals: one is heeded this much later. */
 #define NAP_MS 1
+
+/* Quiet for so long, a worker gives memory back. */
+#define QUIET_US 1000000
 
 /* With short timeouts a slow start is no attack. */
 #define RATE_GRACE_US (10 * 1000000)
@@ -43,6 +47,8 @@ struct worker {
 	struct arena values; /* what apps asked of the settings */
 	struct acceptor acceptor;
 	bool orphaned; /* the master is gone */
+	bool served; /* since the last sleep */
+	int64_t quiet_at; /* us: give memory back, if nothing comes before */
 };
 
 /* ---- what applications ask of the configuration ---- */
@@ -172,6 +178,7 @@ take_events(struct worker *w, const struct epoll_event *e, int n)
 {
 	int i;
 
+	w->served = true;
 	for (i = 0; i < n; i++)
 		if (e[i].data.u64 == TAG_LEASH)
 			heed_leash(w);
@@ -229,19 +236,35 @@ glance(struct worker *w, struct epoll_event *e)
 	return n == 0 && !busy ? wait_for_events(w, e, NAP_MS) : n;
 }
 
+/* How long a sleep that begins now may be. */
+static int64_t
+wake_at(struct worker *w, int64_t now)
+{
+	int64_t until = park_next_deadline(&w->park);
+
+	if (acceptor_wake_at(&w->acceptor) < until)
+		until = acceptor_wake_at(&w->acceptor);
+	if (w->served)
+		w->quiet_at = now + QUIET_US;
+	w->served = false;
+	return w->quiet_at < until ? w->quiet_at : until;
+}
+
 /* Wait for an event, a deadline or a signal, however long it takes. */
 static int
 sleep_for_events(struct worker *w, struct epoll_event *e)
 {
-	int64_t until = park_next_deadline(&w->park);
+	int64_t now = clock_us();
 	int n = 0;
 
-	if (acceptor_wake_at(&w->acceptor) < until)
-		until = acceptor_wake_at(&w->acceptor);
 	signals_hold();
 	if (!signals_pending(SIGTERM) || w->serve.retiring)
-		n = wait_for_events(w, e, clock_poll_ms(clock_us(), until));
+		n = wait_for_events(w, e, clock_poll_ms(now, wake_at(w, now)));
 	signals_release();
+	if (n == 0 && w->quiet_at <= clock_us()) {
+		heap_give_back();
+		w->quiet_at = CLOCK_NEVER;
+	}
 	return n;
 }
 
@@ -449,6 +472,8 @@ worker_main(const struct worker_setup *setup)
 	static struct worker w;
 
 	w.setup = setup;
+	w.quiet_at = CLOCK_NEVER;
+	heap_keep();
 	signals_worker();
 	if (enter(setup->conf) == -1 || prepare(&w) == -1)
 		exit(WORKER_NO_BOOT);

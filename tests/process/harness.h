@@ -136,6 +136,7 @@ int proc_children(pid_t pid, pid_t *pids);
 long proc_status(pid_t pid, const char *name); /* VmRSS ..., 0 if gone */
 int proc_fds(pid_t pid);
 long proc_cpu_ms(pid_t pid);
+long proc_faults(pid_t pid); /* pages that came without being read */
 bool proc_gone(pid_t pid); /* or a zombie */
 
 bool soak(void); /* SOAK=1: the long form is asked for */

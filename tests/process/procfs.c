@@ -168,21 +168,42 @@ proc_fds(pid_t pid)
 	return n;
 }
 
+/* What stands behind the command in /proc/PID/stat; malloc'd as *ret_text. */
+static const char *
+stat_line(pid_t pid, char **ret_text)
+{
+	char path[64], *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	*ret_text = read_file(path, NULL);
+	p = strrchr(*ret_text, ')');
+	MUST(p, "%s", path);
+	return p + 1;
+}
+
 long
 proc_cpu_ms(pid_t pid)
 {
 	unsigned long user, system;
-	char path[64], *text, *p;
+	char *text;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	text = read_file(path, NULL);
-	p = strrchr(text, ')');
-	MUST(p &&
-			sscanf(p + 2,
-				"%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-				"%lu %lu",
-				&user, &system) == 2,
-		"%s", path);
+	MUST(sscanf(stat_line(pid, &text),
+		     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+		     &user, &system) == 2,
+		"stat of %d", pid);
 	free(text);
 	return (long)(user + system) * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+long
+proc_faults(pid_t pid)
+{
+	unsigned long minor;
+	char *text;
+
+	MUST(sscanf(stat_line(pid, &text), " %*c %*d %*d %*d %*d %*d %*u %lu",
+		     &minor) == 1,
+		"stat of %d", pid);
+	free(text);
+	return (long)minor;
 }
