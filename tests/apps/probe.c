@@ -5,8 +5,8 @@
  * Numbers come from the query: /sleep?ms=100.  What takes its time says so in
  * the log when it begins, so a test can wait for that.
  */
-#include <errno.h>
-#include <narwhal/app.h>
+#include "kit.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,19 +22,6 @@ static int64_t *progress; /* shared with the test: writes that returned */
 
 /* ---- small things ---- */
 
-static long
-number(nw_request *r, const char *name, long otherwise)
-{
-	nw_str q = nw_query(r);
-	size_t n = strlen(name), i;
-
-	for (i = 0; q.p && i + n < q.len; i++)
-		if ((i == 0 || q.p[i - 1] == '&') &&
-			memcmp(q.p + i, name, n) == 0 && q.p[i + n] == '=')
-			return strtol(q.p + i + n + 1, NULL, 10);
-	return otherwise;
-}
-
 /* What follows `?`, as a C string: the argument of /env and the like. */
 static char *
 argument(nw_request *r)
@@ -49,66 +36,20 @@ argument(nw_request *r)
 	return z;
 }
 
-static void
-say(nw_request *r, const char *text)
-{
-	nw_log(r->server, NW_INFO, text, strlen(text));
-}
-
-static int
-text(nw_request *r, const char *z)
-{
-	char length[32];
-
-	snprintf(length, sizeof(length), "%zu", strlen(z));
-	nw_start(r, 200, NULL);
-	nw_add_field_z(r, "Content-Type", "text/plain");
-	nw_add_field_z(r, "Content-Length", length);
-	return nw_write(r, z, strlen(z));
-}
-
-static int
-text_number(nw_request *r, int64_t n)
-{
-	char z[32];
-
-	snprintf(z, sizeof(z), "%lld", (long long)n);
-	return text(r, z);
-}
-
-static int64_t
-now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/* A signal that only interrupts does not shorten it. */
-static void
-sleep_ms(long ms)
-{
-	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-
-	while (nanosleep(&t, &t) == -1 && errno == EINTR)
-		;
-}
-
 /* ---- time and death ---- */
 
 static int
 do_sleep(nw_request *r)
 {
-	say(r, "probe: sleeping");
-	sleep_ms(number(r, "ms", 1000));
-	return text(r, "slept");
+	note(r->server, "probe: sleeping");
+	nap(number_of(r, "ms", 1000));
+	return say(r, "slept");
 }
 
 static int
 do_spin(nw_request *r)
 {
-	say(r, "probe: spinning");
+	note(r->server, "probe: spinning");
 	for (;;)
 		getppid();
 	return -1;
@@ -128,14 +69,14 @@ do_stuck(nw_request *r)
 static int
 do_exit(nw_request *r)
 {
-	_exit((int)number(r, "status", 5));
+	_exit((int)number_of(r, "status", 5));
 }
 
 static int
 do_kill(nw_request *r)
 {
-	kill(getpid(), (int)number(r, "signal", SIGSEGV));
-	sleep_ms(60000);
+	kill(getpid(), (int)number_of(r, "signal", SIGSEGV));
+	nap(60000);
 	return -1;
 }
 
@@ -147,13 +88,13 @@ do_orphan(nw_request *r)
 
 	if (pid == 0) {
 		if (fork() == 0) {
-			sleep_ms(100);
+			nap(100);
 			_exit(3);
 		}
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
-	return text(r, "orphaned");
+	return say(r, "orphaned");
 }
 
 /* handle() returns in a fork: that process ends, and nothing is sent twice. */
@@ -164,7 +105,7 @@ do_fork(nw_request *r)
 
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
-	return text(r, pid ? "parent" : "child");
+	return say(r, "%s", pid ? "parent" : "child");
 }
 
 /* The exit status of a child is the application's own to collect. */
@@ -173,7 +114,7 @@ do_system(nw_request *r)
 {
 	int status = system("exit 7");
 
-	return text_number(r, WEXITSTATUS(status));
+	return say(r, "%d", WEXITSTATUS(status));
 }
 
 /* The signal masks a program started by the application finds. */
@@ -187,7 +128,7 @@ do_masks(nw_request *r)
 	z[n] = '\0';
 	if (f)
 		pclose(f);
-	return text(r, z);
+	return say(r, "%s", z);
 }
 
 /* ---- where it runs ---- */
@@ -195,7 +136,7 @@ do_masks(nw_request *r)
 static int
 do_pid(nw_request *r)
 {
-	return text_number(r, getpid());
+	return say(r, "%d", getpid());
 }
 
 static int
@@ -203,7 +144,7 @@ do_env(nw_request *r)
 {
 	const char *v = getenv(argument(r));
 
-	return text(r, v ? v : "(none)");
+	return say(r, "%s", v ? v : "(none)");
 }
 
 static int
@@ -211,7 +152,7 @@ do_option(nw_request *r)
 {
 	const char *v = nw_option(r->server, argument(r));
 
-	return text(r, v ? v : "(none)");
+	return say(r, "%s", v ? v : "(none)");
 }
 
 static int
@@ -219,7 +160,7 @@ do_setting(nw_request *r)
 {
 	const char *v = nw_setting(r->server, argument(r));
 
-	return text(r, v ? v : "(none)");
+	return say(r, "%s", v ? v : "(none)");
 }
 
 static int
@@ -227,7 +168,7 @@ do_cwd(nw_request *r)
 {
 	char z[4096];
 
-	return text(r, getcwd(z, sizeof(z)) ? z : "(none)");
+	return say(r, "%s", getcwd(z, sizeof(z)) ? z : "(none)");
 }
 
 static int
@@ -251,7 +192,7 @@ do_client(nw_request *r)
 
 	snprintf(z, sizeof(z), "%.*s %.*s", (int)scheme.len, scheme.p,
 		(int)peer.len, peer.p);
-	return text(r, z);
+	return say(r, "%s", z);
 }
 
 /* ---- bodies ---- */
@@ -259,38 +200,38 @@ do_client(nw_request *r)
 static int
 do_read(nw_request *r)
 {
-	size_t size = (size_t)number(r, "size", 65536);
+	size_t size = (size_t)number_of(r, "size", 65536);
 	char *p = malloc(size);
 	int64_t all = 0;
 	ssize_t n;
 
-	say(r, "probe: reading");
+	note(r->server, "probe: reading");
 	while ((n = nw_read(r, p, size)) > 0)
 		all += n;
 	if (n == -1)
-		say(r, strerror(errno));
+		note(r->server, "%s", strerror(errno));
 	free(p);
-	return n == -1 ? -1 : text_number(r, all);
+	return n == -1 ? -1 : say(r, "%lld", (long long)all);
 }
 
 static int
 do_deaf(nw_request *r)
 {
-	return text(r, "ok\n");
+	return say(r, "ok\n");
 }
 
 /* n bytes in writes of `size`; length=1 declares them. */
 static int
 do_big(nw_request *r)
 {
-	long n = number(r, "n", 1048576), size = number(r, "size", 65536);
+	long n = number_of(r, "n", 1048576), size = number_of(r, "size", 65536);
 	char z[32], *p = malloc((size_t)size);
 	int status = 0;
 
 	memset(p, 'x', (size_t)size);
 	nw_start(r, 200, NULL);
 	snprintf(z, sizeof(z), "%ld", n);
-	if (number(r, "length", 0))
+	if (number_of(r, "length", 0))
 		nw_add_field_z(r, "Content-Length", z);
 	for (; n > 0 && status == 0; n -= size) {
 		status = nw_write(r, p, (size_t)(n < size ? n : size));
@@ -305,7 +246,7 @@ do_big(nw_request *r)
 static int
 do_file(nw_request *r)
 {
-	long n = number(r, "n", 10), offset = number(r, "offset", 0);
+	long n = number_of(r, "n", 10), offset = number_of(r, "offset", 0);
 	char name[] = "/tmp/narwhal-probe.XXXXXX";
 	int fd = mkstemp(name), status;
 	long i;
@@ -316,7 +257,7 @@ do_file(nw_request *r)
 			return -1;
 	nw_start(r, 200, NULL);
 	status = nw_send_file(
-		r, fd, offset, (size_t)number(r, "claim", n - offset));
+		r, fd, offset, (size_t)number_of(r, "claim", n - offset));
 	close(fd);
 	return status;
 }
@@ -325,19 +266,19 @@ do_file(nw_request *r)
 static int
 do_stream(nw_request *r)
 {
-	long n = number(r, "n", 4), ms = number(r, "ms", 1000), i;
+	long n = number_of(r, "n", 4), ms = number_of(r, "ms", 1000), i;
 	char z[64];
 
-	say(r, "probe: streaming");
+	note(r->server, "probe: streaming");
 	nw_start(r, 200, NULL);
 	nw_add_field_z(r, "Content-Type", "text/event-stream");
-	if (number(r, "length", 0))
+	if (number_of(r, "length", 0))
 		nw_add_field_z(r, "Content-Length", "1000000");
 	for (i = 0; i < n; i++) {
 		snprintf(z, sizeof(z), "data: %lld\n\n", (long long)now_us());
 		if (nw_write(r, z, strlen(z)) == -1)
 			return -1;
-		sleep_ms(ms);
+		nap(ms);
 	}
 	return 0;
 }
@@ -387,8 +328,8 @@ do_nothing(nw_request *r)
 static int
 do_status(nw_request *r)
 {
-	nw_start(r, (int)number(r, "status", 200), NULL);
-	if (number(r, "length", 0))
+	nw_start(r, (int)number_of(r, "status", 200), NULL);
+	if (number_of(r, "length", 0))
 		nw_add_field_z(r, "Content-Length", "5");
 	nw_write(r, "hello", 5);
 	return 0;
@@ -422,7 +363,7 @@ do_inject(nw_request *r)
 
 	nw_start(r, 200, NULL);
 	if (nw_add_field(r, nw_str_of("X-T"),
-		    values[number(r, "value", 0) % 5]) == -1)
+		    values[number_of(r, "value", 0) % 5]) == -1)
 		return -1;
 	return nw_write(r, "body", 4);
 }
@@ -474,7 +415,7 @@ do_hints(nw_request *r)
 
 	if (nw_send_early_hints(r, &link, 1) == -1)
 		return -1;
-	return text(r, "hinted");
+	return say(r, "hinted");
 }
 
 /* Each of these is refused with -1 and errno; the answer counts them. */
@@ -495,7 +436,7 @@ do_misuse(nw_request *r)
 	n += nw_add_field_z(r, "Connection", "close") == -1;
 	n += nw_add_field_z(r, "Transfer-Encoding", "chunked") == -1;
 	n += nw_set_wait_hooks(r->server, NULL, NULL, NULL) == -1;
-	text_number(r, n);
+	say(r, "%lld", (long long)n);
 	nw_flush(r);
 	n = nw_start(r, 200, NULL) == -1;
 	return n == 1 ? 0 : -1;
@@ -555,7 +496,7 @@ handle(nw_request *r, void *state)
 		if (path.len == strlen(paths[i].path) &&
 			memcmp(path.p, paths[i].path, path.len) == 0)
 			return paths[i].handle(r);
-	return text(r, "probe");
+	return say(r, "probe");
 }
 
 /* Option progress: a file of 8 bytes that counts writes as they return. */
