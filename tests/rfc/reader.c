@@ -5,6 +5,7 @@
  * a rule of a grammar and false means that the bytes do not follow it.
  */
 #include "rfc/reader.h"
+#include "rfc/text.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -17,10 +18,6 @@
 /* What the server keeps to in chunk lines (chunk.h). */
 #define CHUNK_LINE 4096
 #define CHUNK_EXTS 65536
-
-struct text {
-	const char *p, *end;
-};
 
 /* What the fields of a head said. */
 struct said {
@@ -40,120 +37,6 @@ struct reader {
 	size_t ext_len;
 };
 
-static size_t
-len(struct text t)
-{
-	return (size_t)(t.end - t.p);
-}
-
-/* ---- words ---- */
-
-static bool
-is(struct text t, const char *z)
-{
-	return len(t) == strlen(z) && memcmp(t.p, z, len(t)) == 0;
-}
-
-static bool
-is_nocase(struct text t, const char *z)
-{
-	return len(t) == strlen(z) && strncasecmp(t.p, z, len(t)) == 0;
-}
-
-/* Only bytes of the set (which is no NUL), at least one. */
-static bool
-all_of(struct text t, const char *set)
-{
-	const char *p;
-
-	for (p = t.p; p < t.end; p++)
-		if (!*p || !strchr(set, *p))
-			return false;
-	return t.p < t.end;
-}
-
-#define DIGIT "0123456789"
-#define ALPHA "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-#define HEXDIG DIGIT "ABCDEFabcdef"
-
-/* RFC 9110 5.6.2 */
-static bool
-is_token(struct text t)
-{
-	return all_of(t, "!#$%&'*+-.^_`|~" DIGIT ALPHA);
-}
-
-/* RFC 9110 5.5: HTAB, SP, VCHAR, obs-text */
-static bool
-is_value_char(char c)
-{
-	return c == '\t' || (unsigned char)c >= 0x80 || (c >= ' ' && c <= '~');
-}
-
-static bool
-is_value(struct text t)
-{
-	for (; t.p < t.end; t.p++)
-		if (!is_value_char(*t.p))
-			return false;
-	return true;
-}
-
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static struct text
-trim(struct text t)
-{
-	while (t.p < t.end && is_blank(*t.p))
-		t.p++;
-	while (t.p < t.end && is_blank(t.end[-1]))
-		t.end--;
-	return t;
-}
-
-/* What is before the first c goes to *before, t goes on behind it. */
-static bool
-cut(struct text *t, char c, struct text *before)
-{
-	const char *at = t->p;
-
-	while (at < t->end && *at != c)
-		at++;
-	if (at == t->end)
-		return false;
-	*before = (struct text){t->p, at};
-	t->p = at + 1;
-	return true;
-}
-
-/* The next element of a list; false after the last. */
-static bool
-next_element(struct text *list, bool *more, struct text *element)
-{
-	if (!*more)
-		return false;
-	*more = cut(list, ',', element);
-	if (!*more)
-		*element = *list;
-	*element = trim(*element);
-	return true;
-}
-
-/* A line without its CRLF.  A CR elsewhere is for its rule to refuse. */
-static bool
-take_line(struct text *t, struct text *line)
-{
-	if (!cut(t, '\n', line) || line->p == line->end ||
-		line->end[-1] != '\r')
-		return false;
-	line->end--;
-	return true;
-}
-
 /* ---- the target (RFC 9112 3.2, RFC 3986) ---- */
 
 static bool
@@ -172,7 +55,7 @@ is_reg_name(struct text t)
 		if (*p == '%' && !is_escape(p, t.end))
 			return false;
 		if (*p != '%' &&
-			!all_of((struct text){p, p + 1},
+			!text_all_of((struct text){p, p + 1},
 				"-._~!$&'()*+,;=" DIGIT ALPHA))
 			return false;
 		p += *p == '%' ? 3 : 1;
@@ -187,23 +70,24 @@ is_ip_literal(struct text t)
 	struct in6_addr a;
 	struct text version;
 
-	snprintf(z, sizeof(z), "%.*s", (int)len(t), t.p);
-	if (strlen(z) == len(t) && inet_pton(AF_INET6, z, &a) == 1)
+	snprintf(z, sizeof(z), "%.*s", (int)text_len(t), t.p);
+	if (strlen(z) == text_len(t) && inet_pton(AF_INET6, z, &a) == 1)
 		return true;
-	return cut(&t, '.', &version) && version.p < version.end &&
+	return text_cut(&t, '.', &version) && version.p < version.end &&
 		tolower((unsigned char)*version.p) == 'v' &&
-		all_of((struct text){version.p + 1, version.end}, HEXDIG) &&
-		all_of(t, "-._~!$&'()*+,;=:" DIGIT ALPHA);
+		text_all_of(
+			(struct text){version.p + 1, version.end}, HEXDIG) &&
+		text_all_of(t, "-._~!$&'()*+,;=:" DIGIT ALPHA);
 }
 
 static bool
 is_port(struct text t)
 {
-	if (len(t) > 0 && !all_of(t, DIGIT))
+	if (text_len(t) > 0 && !text_all_of(t, DIGIT))
 		return false;
 	while (t.p < t.end && *t.p == '0')
 		t.p++;
-	return len(t) == 0 || (len(t) <= 5 && atoi(t.p) <= 65535);
+	return text_len(t) == 0 || (text_len(t) <= 5 && atoi(t.p) <= 65535);
 }
 
 /* uri-host [ ":" port ]; an empty host is told apart by the caller. */
@@ -214,12 +98,12 @@ is_authority(struct text t)
 
 	if (t.p < t.end && *t.p == '[') {
 		t.p++;
-		if (!cut(&t, ']', &host) || !is_ip_literal(host))
+		if (!text_cut(&t, ']', &host) || !is_ip_literal(host))
 			return false;
 		return t.p == t.end ||
 			(*t.p == ':' && is_port((struct text){t.p + 1, t.end}));
 	}
-	if (cut(&t, ':', &host))
+	if (text_cut(&t, ':', &host))
 		port = t;
 	return is_reg_name(host) && is_port(port);
 }
@@ -245,10 +129,11 @@ is_absolute(struct text t, struct said *said)
 {
 	struct text scheme, rest;
 
-	if (!cut(&t, ':', &scheme) ||
-		(!is_nocase(scheme, "http") && !is_nocase(scheme, "https")))
+	if (!text_cut(&t, ':', &scheme) ||
+		(!text_is_nocase(scheme, "http") &&
+			!text_is_nocase(scheme, "https")))
 		return false;
-	if (len(t) < 2 || memcmp(t.p, "//", 2) != 0)
+	if (text_len(t) < 2 || memcmp(t.p, "//", 2) != 0)
 		return false;
 	t.p += 2;
 	for (rest = t; rest.p < rest.end && !strchr("/?#", *rest.p);)
@@ -261,7 +146,7 @@ is_absolute(struct text t, struct said *said)
 static bool
 is_target(struct text t, bool options, struct said *said)
 {
-	if (is(t, "*"))
+	if (text_is(t, "*"))
 		return options;
 	if (t.p < t.end && *t.p == '/')
 		return is_path_and_query(t);
@@ -275,30 +160,31 @@ read_request_line(struct reader *d, struct text line)
 {
 	struct text method, target;
 
-	d->r->over |= len(line) > d->limits->line;
-	if (!cut(&line, ' ', &method) || !is_token(method))
+	d->r->over |= text_len(line) > d->limits->line;
+	if (!text_cut(&line, ' ', &method) || !text_is_token(method))
 		return false;
-	if (!cut(&line, ' ', &target) || len(line) != 8)
+	if (!text_cut(&line, ' ', &target) || text_len(line) != 8)
 		return false;
 	if (memcmp(line.p, "HTTP/1.", 7) != 0 ||
 		!isdigit((unsigned char)line.p[7]))
 		return false; /* 505 where it is another version */
 	d->r->http_1_0 = line.p[7] == '0';
-	d->r->head_only = is(method, "HEAD");
-	if (is(method, "CONNECT")) /* for proxies: 501 */
+	d->r->head_only = text_is(method, "HEAD");
+	if (text_is(method, "CONNECT")) /* for proxies: 501 */
 		return false;
-	fprintf(d->told, "%.*s %.*s HTTP/1.%d\n", (int)len(method), method.p,
-		(int)len(target), target.p, !d->r->http_1_0);
-	return is_target(target, is(method, "OPTIONS"), &d->said);
+	fprintf(d->told, "%.*s %.*s HTTP/1.%d\n", (int)text_len(method),
+		method.p, (int)text_len(target), target.p, !d->r->http_1_0);
+	return is_target(target, text_is(method, "OPTIONS"), &d->said);
 }
 
 /* field-line = field-name ":" OWS field-value OWS */
 static bool
 split_field(struct text line, struct text *name, struct text *value)
 {
-	if (!cut(&line, ':', name) || !is_token(*name) || !is_value(line))
+	if (!text_cut(&line, ':', name) || !text_is_token(*name) ||
+		!text_is_value(line))
 		return false;
-	*value = trim(line);
+	*value = text_trim(line);
 	return true;
 }
 
@@ -308,15 +194,15 @@ read_number(struct text t, int base, uint64_t *ret)
 {
 	char z[32];
 
-	if (!all_of(t, base == 16 ? HEXDIG : DIGIT))
+	if (!text_all_of(t, base == 16 ? HEXDIG : DIGIT))
 		return false;
-	while (len(t) > 1 && *t.p == '0')
+	while (text_len(t) > 1 && *t.p == '0')
 		t.p++;
-	if (len(t) > 20)
+	if (text_len(t) > 20)
 		return false;
-	snprintf(z, sizeof(z), "%.*s", (int)len(t), t.p);
+	snprintf(z, sizeof(z), "%.*s", (int)text_len(t), t.p);
 	*ret = strtoull(z, NULL, base);
-	if (len(t) > (base == 16 ? 16 : 19))
+	if (text_len(t) > (base == 16 ? 16 : 19))
 		return false;
 	return *ret <= INT64_MAX;
 }
@@ -324,7 +210,7 @@ read_number(struct text t, int base, uint64_t *ret)
 static void
 read_coding(struct said *s, struct text coding)
 {
-	if (!s->chunked && is_nocase(coding, "chunked"))
+	if (!s->chunked && text_is_nocase(coding, "chunked"))
 		s->chunked = true;
 	else
 		s->other_coding = true;
@@ -336,9 +222,9 @@ read_options(struct said *s, struct text list)
 	struct text t;
 	bool more = true;
 
-	while (next_element(&list, &more, &t)) {
-		s->close |= is_nocase(t, "close");
-		s->keep_alive |= is_nocase(t, "keep-alive");
+	while (text_next(&list, &more, &t)) {
+		s->close |= text_is_nocase(t, "close");
+		s->keep_alive |= text_is_nocase(t, "keep-alive");
 	}
 }
 
@@ -348,10 +234,10 @@ read_expectations(struct said *s, struct text list)
 	struct text t;
 	bool more = true;
 
-	while (next_element(&list, &more, &t)) {
-		if (is_nocase(t, "100-continue"))
+	while (text_next(&list, &more, &t)) {
+		if (text_is_nocase(t, "100-continue"))
 			s->expect = true;
-		else if (len(t) > 0)
+		else if (text_len(t) > 0)
 			s->other_expect = true;
 	}
 }
@@ -362,22 +248,22 @@ heed_field(struct said *s, struct text name, struct text value)
 	struct text t;
 	bool more = true;
 
-	if (is_nocase(name, "host")) {
+	if (text_is_nocase(name, "host")) {
 		s->hosts++;
-		return len(value) == 0 || is_authority(value);
+		return text_len(value) == 0 || is_authority(value);
 	}
-	if (is_nocase(name, "content-length")) {
+	if (text_is_nocase(name, "content-length")) {
 		s->lengths++;
 		return read_number(value, 10, &s->length);
 	}
-	if (is_nocase(name, "transfer-encoding")) {
+	if (text_is_nocase(name, "transfer-encoding")) {
 		s->codings++;
-		while (next_element(&value, &more, &t))
+		while (text_next(&value, &more, &t))
 			read_coding(s, t);
 	}
-	if (is_nocase(name, "connection"))
+	if (text_is_nocase(name, "connection"))
 		read_options(s, value);
-	if (is_nocase(name, "expect"))
+	if (text_is_nocase(name, "expect"))
 		read_expectations(s, value);
 	return true;
 }
@@ -385,8 +271,8 @@ heed_field(struct said *s, struct text name, struct text value)
 static void
 tell_field(FILE *told, struct text name, struct text value)
 {
-	fprintf(told, "%.*s: ", (int)len(name), name.p);
-	fwrite(value.p, 1, len(value), told);
+	fprintf(told, "%.*s: ", (int)text_len(name), name.p);
+	fwrite(value.p, 1, text_len(value), told);
 	fputc('\n', told);
 }
 
@@ -394,7 +280,7 @@ tell_field(FILE *told, struct text name, struct text value)
 static void
 tell(struct reader *d, struct text name, struct text value)
 {
-	if (d->said.absolute && is_nocase(name, "host"))
+	if (d->said.absolute && text_is_nocase(name, "host"))
 		value = d->said.authority;
 	tell_field(d->told, name, value);
 }
@@ -406,10 +292,10 @@ read_fields(struct reader *d, bool trailers)
 	struct text line, name, value;
 	size_t n = 0;
 
-	for (; take_line(&d->in, &line); n++) {
-		d->r->over |=
-			n > d->limits->fields || len(line) > d->limits->field;
-		if (len(line) == 0)
+	for (; text_line(&d->in, &line); n++) {
+		d->r->over |= n > d->limits->fields ||
+			text_len(line) > d->limits->field;
+		if (text_len(line) == 0)
 			return true;
 		if (!split_field(line, &name, &value))
 			return false;
@@ -451,7 +337,7 @@ judge_head(struct reader *d)
 static bool
 read_length_body(struct reader *d)
 {
-	if (d->said.length > len(d->in))
+	if (d->said.length > text_len(d->in))
 		return false;
 	fwrite(d->in.p, 1, d->said.length, d->told);
 	d->in.p += d->said.length;
@@ -465,7 +351,7 @@ skip_quoted(struct text *t)
 	for (t->p++; t->p < t->end && *t->p != '"'; t->p++) {
 		if (*t->p == '\\')
 			t->p++;
-		if (t->p == t->end || !is_value_char(*t->p))
+		if (t->p == t->end || !text_is_value_char(*t->p))
 			return false;
 	}
 	return t->p < t->end && *t->p++ == '"';
@@ -477,7 +363,7 @@ skip_token(struct text *t)
 	struct text token = {t->p, t->p};
 
 	while (token.end < t->end &&
-		is_token((struct text){token.end, token.end + 1}))
+		text_is_token((struct text){token.end, token.end + 1}))
 		token.end++;
 	t->p = token.end;
 	return token.p < token.end;
@@ -486,7 +372,7 @@ skip_token(struct text *t)
 static void
 skip_blanks(struct text *t)
 {
-	while (t->p < t->end && is_blank(*t->p))
+	while (t->p < t->end && text_is_blank(*t->p))
 		t->p++;
 }
 
@@ -520,15 +406,15 @@ read_chunk_line(struct reader *d, uint64_t *ret_n)
 {
 	struct text line, size;
 
-	if (!take_line(&d->in, &line))
+	if (!text_line(&d->in, &line))
 		return false;
 	size = (struct text){line.p, line.p};
 	while (size.end < line.end && isxdigit((unsigned char)*size.end))
 		size.end++;
 	line.p = size.end;
-	d->ext_len += len(line);
-	d->r->over |=
-		len(size) + len(line) >= CHUNK_LINE || d->ext_len >= CHUNK_EXTS;
+	d->ext_len += text_len(line);
+	d->r->over |= text_len(size) + text_len(line) >= CHUNK_LINE ||
+		d->ext_len >= CHUNK_EXTS;
 	return read_number(size, 16, ret_n) && is_chunk_ext(line);
 }
 
@@ -552,7 +438,7 @@ read_chunked_body(struct reader *d)
 	while (read_chunk_line(d, &n)) {
 		if (n == 0)
 			return read_trailers(d);
-		if (n > len(d->in) || len(d->in) - n < 2)
+		if (n > text_len(d->in) || text_len(d->in) - n < 2)
 			return false;
 		fwrite(d->in.p, 1, n, d->told);
 		d->in.p += n;
@@ -569,7 +455,7 @@ read_chunked_body(struct reader *d)
 static void
 skip_empty_lines(struct text *t)
 {
-	while (len(*t) >= 2 && memcmp(t->p, "\r\n", 2) == 0)
+	while (text_len(*t) >= 2 && memcmp(t->p, "\r\n", 2) == 0)
 		t->p += 2;
 }
 
@@ -581,9 +467,9 @@ read_request(struct reader *d)
 	bool good;
 
 	skip_empty_lines(&d->in);
-	if (len(d->in) == 0)
+	if (text_len(d->in) == 0)
 		return READING_NOTHING;
-	good = take_line(&d->in, &line) && read_request_line(d, line) &&
+	good = text_line(&d->in, &line) && read_request_line(d, line) &&
 		read_fields(d, false) && judge_head(d);
 	d->r->over |= (size_t)(d->in.p - from) > d->limits->head;
 	if (!good)

@@ -38,7 +38,7 @@ struct tank {
 	struct serve serve;
 	struct park park;
 	struct board_slot board;
-	int log;
+	int log, error_log;
 	char read_size[24]; /* the option */
 
 	struct tank_stream left; /* of the connection in hand */
@@ -134,6 +134,7 @@ tank_open(const struct serve_settings *settings)
 		find_setting, find_option, option_at, &tank};
 	struct tank *t = &tank;
 
+	t->error_log = log_fd();
 	log_set_fd(-1);
 	t->log = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	assert(!park_init(&t->park, 1, FOREVER_US, FOREVER_US));
@@ -153,6 +154,7 @@ tank_close(void)
 	park_done(&tank.park);
 	buf_done(&tank.got);
 	close(tank.log);
+	log_set_fd(tank.error_log);
 }
 
 void
