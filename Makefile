@@ -74,8 +74,8 @@ $(OBJ)/%.o: src/%.c
 # Applications see the public header only.
 $(OUT)/%.so: src/apps/%.c
 	@mkdir -p $(@D) $(OBJ)/apps
-	$(COMPILE) -MF $(OBJ)/apps/$*.d -fPIC -shared -fvisibility=hidden \
-		-o $@ $<
+	$(COMPILE) -MF $(OBJ)/apps/$*.d -fPIC $(LDFLAGS) -shared \
+		-fvisibility=hidden -o $@ $<
 
 # Another PYTHON makes other objects.
 $(OBJ)/wsgi/python: FORCE
@@ -96,6 +96,8 @@ $(OUT)/narwhal-tune: scripts/narwhal-tune $(wildcard scripts/tune/*.py)
 	@rm -rf $(OBJ)/tune && mkdir -p $(OBJ)/tune/tune
 	@cp scripts/tune/*.py $(OBJ)/tune/tune
 	@cp scripts/narwhal-tune $(OBJ)/tune/__main__.py
+	@[ -z "$$SOURCE_DATE_EPOCH" ] || \
+		find $(OBJ)/tune -exec touch -d "@$$SOURCE_DATE_EPOCH" {} +
 	/usr/bin/python3 -m zipapp -p /usr/bin/python3 -o $@ $(OBJ)/tune
 
 # Where to look for applications is compiled in: LIBDIR.
@@ -160,6 +162,10 @@ uninstall:
 	@rmdir "$(DESTDIR)$(LIBDIR)/narwhal" \
 		"$(DESTDIR)$(PREFIX)/include/narwhal" \
 		"$(DESTDIR)$(PREFIX)/share/doc/narwhal" 2>/dev/null || true
+
+# build/narwhal_VERSION_ARCH.deb, whatever the KIND.
+deb:
+	+scripts/deb/build $(VERSION)
 
 # ---- tests ----
 
@@ -246,6 +252,11 @@ tests: all $(OUT)/tests/unit $(OUT)/tests/process $(OUT)/tests/races $(REPLAY) \
 test: tests
 	KIND=$(KIND) OUT=$(OUT) CONFORMANCE="$(CONFORMANCE)" scripts/test
 
+# The package is the same for every KIND: once will do.
+ifeq ($(KIND),release)
+test: deb
+endif
+
 unit: $(OUT)/tests/unit
 	$(OUT)/tests/unit
 
@@ -275,21 +286,22 @@ bench-instructions: all
 # ---- packages ----
 
 deps:
-	scripts/deps $(filter test lint bench tests unit fuzzers bench-instructions,$(MAKECMDGOALS))
+	scripts/deps $(filter test lint bench tests unit fuzzers bench-instructions deb, \
+		$(MAKECMDGOALS))
 
 # With -j too, `make deps run` installs before it compiles.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(OBJS) $(WSGI) $(OBJ)/main.o $(APPS) $(OUT)/narwhal-tune $(TEST_SRC:%.c=$(OBJ)/%.o) \
 	$(PROC_SRC:%.c=$(OBJ)/%.o) $(FUZZ:%=$(OBJ)/tests/fuzz/fuzz_%.o) \
 	$(OBJ)/tests/fuzz/replay.o $(RFC_SRC:%.c=$(OBJ)/%.o) $(TEST_APPS) $(TEST_TOOLS) $(OUT)/tests/races: | deps
-lint bench bench-instructions: | deps
+lint bench bench-instructions deb: | deps
 endif
 
 clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all run install uninstall test tests unit lint fuzzers bench bench-instructions deps clean FORCE
+.PHONY: all run install uninstall deb test tests unit lint fuzzers bench bench-instructions deps clean FORCE
 .SECONDARY:
 
 -include $(OBJS:.o=.d) $(WSGI:.o=.d) $(OBJ)/main.d $(wildcard $(OBJ)/apps/*.d \
