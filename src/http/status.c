@@ -84,5 +84,5 @@ status_reason(int status)
 bool
 status_has_body(int status)
 {
-	return status >= 200 && status != 204 && status != 304;
+	return status >= 200 && status != 204 && status != 205 && status != 304;
 }

@@ -132,11 +132,12 @@ read_addr(const struct allow *trusted, const struct head *head,
 
 int
 forwarded_read(const struct allow *trusted, const struct sockaddr *peer,
-	const struct head *head, struct forwarded *ret)
+	const struct head *head, const struct target *target,
+	struct forwarded *ret)
 {
 	*ret = (struct forwarded){HTTP, {NULL, 0}, 0};
 	if (!allow_has_peer(trusted, peer))
-		return 0;
+		return str_eq_nocase(target->scheme, HTTPS) ? 421 : 0;
 	read_addr(trusted, head, ret);
 	return read_scheme(head, &ret->scheme);
 }

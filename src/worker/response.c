@@ -190,8 +190,9 @@ response_add_field(struct response *r, struct str name, struct str value)
 	value = str_trim(value);
 	if (check_line(name, value) == -1 || note_field(r, name, value) == -1)
 		return -1;
-	/* RFC 9110 8.6: a 204 has none */
-	if (r->status == 204 && r->has_length && !had_length)
+	/* RFC 9110 8.6, 15.3.6: a 204 has none, a 205 has our own */
+	if ((r->status == 204 || r->status == 205) && r->has_length &&
+		!had_length)
 		return 0;
 	add_line(b, name, value);
 	return b->failed ? fail(ENOMEM) : 0;
@@ -257,6 +258,8 @@ commit(struct response *r)
 		add_line(&f->queue.head, STR("Date"), clock_http_date());
 	if (!r->has_server)
 		buf_add_str(&f->queue.head, STR("Server: narwhal\r\n"));
+	if (r->status == 205)
+		buf_add_str(&f->queue.head, STR("Content-Length: 0\r\n"));
 	flusher_lock(f);
 	e = queue_set_head(&f->queue, framing(r), r->facts.minor,
 		r->facts.keep_alive && !r->close);
@@ -511,16 +514,11 @@ put_page(struct response *r)
 /* ---- the end ---- */
 
 /* Does the body end before its declared length? */
-static bool
-is_short(const struct response *r)
-{
-	return r->body_allowed && r->has_length && r->written < r->length;
-}
-
 static void
 check_length(struct response *r)
 {
-	if (r->cut || r->error || !is_short(r))
+	if (r->cut || r->error || !r->body_allowed || !r->has_length ||
+		r->written >= r->length)
 		return;
 	log_error("application: %llu of %llu bytes of its Content-Length "
 		  "were written, the connection is cut",

@@ -36,7 +36,7 @@ struct response {
 	bool has_date, has_server, has_length;
 	uint64_t length; /* declared */
 	uint64_t written; /* body bytes accepted (HEAD: discarded) */
-	bool body_allowed; /* not HEAD, 204, 304 */
+	bool body_allowed; /* not HEAD, 204, 205, 304 */
 	bool committed;
 	bool ended;
 	bool close; /* this response says Connection: close */

@@ -451,7 +451,7 @@ go_on(struct serve *s)
 		if (status == 0 && r->head_len > 0)
 			status = forwarded_read(&s->settings.trusted,
 				(struct sockaddr *)&s->conn.peer.sa, &r->head,
-				&s->forwarded);
+				&r->target, &s->forwarded);
 		if (status > 0)
 			return refuse(s, status);
 		if (r->head_len > 0) {

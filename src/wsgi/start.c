@@ -188,7 +188,7 @@ give(struct start *s, nw_request *r, int code, const char *reason,
 {
 	s->started = false;
 	s->length = -1;
-	s->no_content = code == 204 || code == 304;
+	s->no_content = code == 204 || code == 205 || code == 304;
 	if (nw_start(r, code, reason) == -1)
 		return errno;
 	*ret_refused = add_headers(s, r, headers);

@@ -15,7 +15,7 @@ struct start {
 	PyObject *write; /* borrowed from whoever keeps the set, or NULL */
 	bool started; /* status and header fields are good */
 	bool head_only; /* HEAD */
-	bool no_content; /* 204, 304 */
+	bool no_content; /* 204, 205, 304 */
 	bool has_trailers;
 	int64_t length; /* declared by the application, -1: not */
 	int64_t sent; /* body bytes handed over */

@@ -36,6 +36,7 @@ static const char *const requests[MUTANTS_PLAIN] = {
 	"GET /next HTTP/1.1\r\nHost: b\r\n\r\n",
 	"POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 	"0\r\n\r\nPOST /d HTTP/1.1\r\nHost: b\r\nContent-Length: 3\r\n\r\nabc",
+	"GET https://a/s HTTP/1.1\r\nHost: a\r\n\r\n",
 	"\r\nGET /x HTTP/1.1\r\nHost: a\r\nCookie: a=b; c=\"d\"\r\n\r\n",
 };
 
@@ -85,6 +86,7 @@ static const char *const lines[] = {
 	"X: a\nContent-Length: 5\r\n",
 	"X: a\rContent-Length: 5\r\n",
 	"Upgrade: websocket\r\n",
+	"GET https://a/ HTTP/1.1\r\n",
 	"GET /other HTTP/1.1\r\n",
 	"0\r\n",
 	"5\r\nhello\r\n",

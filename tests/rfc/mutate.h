@@ -18,7 +18,7 @@ struct dice {
 size_t dice_roll(struct dice *d, size_t n); /* below n, which is not 0 */
 
 /* So many at first have nothing wrong. */
-#define MUTANTS_PLAIN 16
+#define MUTANTS_PLAIN 17
 
 /* The mutant of that number into p[MUTANT_MAX]; its length. */
 size_t mutate(uint64_t number, char *p);

@@ -129,9 +129,8 @@ is_absolute(struct text t, struct said *said)
 {
 	struct text scheme, rest;
 
-	if (!text_cut(&t, ':', &scheme) ||
-		(!text_is_nocase(scheme, "http") &&
-			!text_is_nocase(scheme, "https")))
+	/* https would have to come from a trusted gateway (RFC 9110 7.4) */
+	if (!text_cut(&t, ':', &scheme) || !text_is_nocase(scheme, "http"))
 		return false;
 	if (text_len(t) < 2 || memcmp(t.p, "//", 2) != 0)
 		return false;

@@ -102,13 +102,14 @@ START_TEST(each_row)
 {
 	const struct row *row = &rows[_i];
 	struct sockaddr_in in = {.sin_family = AF_INET};
+	const struct target target = {.form = TARGET_ORIGIN};
 	struct forwarded f;
 	struct head head;
 
 	read_fields(&head, row->fields);
 	inet_pton(AF_INET, row->peer, &in.sin_addr);
-	ck_assert_int_eq(
-		forwarded_read(&trusted, (struct sockaddr *)&in, &head, &f),
+	ck_assert_int_eq(forwarded_read(&trusted, (struct sockaddr *)&in, &head,
+				 &target, &f),
 		row->status);
 	if (row->status)
 		return;
@@ -117,6 +118,35 @@ START_TEST(each_row)
 		row->fields, STR_ARG(f.addr));
 	ck_assert_int_eq(!f.addr.p, !row->addr);
 	ck_assert_int_eq(f.port, row->port);
+}
+END_TEST
+
+/* RFC 9110 7.4: only a trusted peer may have been spoken to in https. */
+START_TEST(https_of_a_stranger)
+{
+	static const struct {
+		const char *peer, *scheme;
+		int status;
+	} asked[] = {
+		{"192.0.2.1", "http", 0},
+		{"192.0.2.1", "https", 421},
+		{"192.0.2.1", "HTTPS", 421},
+		{"127.0.0.1", "https", 0},
+	};
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct target target = {.form = TARGET_ABSOLUTE};
+	struct forwarded f;
+	struct head head;
+
+	for (size_t i = 0; i < 4; i++) {
+		read_fields(&head, "Host: t");
+		inet_pton(AF_INET, asked[i].peer, &in.sin_addr);
+		target.scheme = str_of(asked[i].scheme);
+		ck_assert_int_eq(
+			forwarded_read(&trusted, (struct sockaddr *)&in, &head,
+				&target, &f),
+			asked[i].status);
+	}
 }
 END_TEST
 
@@ -131,6 +161,7 @@ forwarded_suite(void)
 	tcase_add_checked_fixture(t, set_up, NULL);
 	tcase_add_loop_test(
 		t, each_row, 0, (int)(sizeof(rows) / sizeof(*rows)));
+	tcase_add_test(t, https_of_a_stranger);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -99,6 +99,9 @@ static const struct {
 	{false, 304, NULL, NULL},
 	{false, 304, "5", "5"},
 	{true, 204, "5", NULL},
+	{false, 205, NULL, "0"},
+	{false, 205, "5", "0"},
+	{true, 205, "5", "0"},
 };
 
 START_TEST(no_body_goes_out)

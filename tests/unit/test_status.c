@@ -18,7 +18,7 @@ static const struct {
 	{103, "Early Hints", false},
 	{200, "OK", true},
 	{204, "No Content", false},
-	{205, "Reset Content", true},
+	{205, "Reset Content", false},
 	{301, "Moved Permanently", true},
 	{304, "Not Modified", false},
 	{400, "Bad Request", true},
