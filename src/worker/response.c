@@ -513,7 +513,7 @@ put_page(struct response *r)
 
 /* ---- the end ---- */
 
-/* Does the body end before its declared length? */
+/* A body that ends before its declared length cuts the connection. */
 static void
 check_length(struct response *r)
 {
