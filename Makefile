@@ -165,7 +165,7 @@ uninstall:
 
 # build/narwhal_VERSION_ARCH.deb, whatever the KIND.
 deb:
-	+scripts/deb/build $(VERSION)
+	scripts/deb/build $(VERSION)
 
 # ---- tests ----
 
