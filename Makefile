@@ -224,6 +224,10 @@ $(OUT)/tests/man-example.so: man/narwhal-app.3 scripts/man-example
 	$(COMPILE) -MF $(OBJ)/tests/man-example.d -fPIC -shared \
 		-fvisibility=hidden -o $@ $(OBJ)/tests/man-example.c
 
+$(OUT)/tests/reader: tests/tools/reader.c $(RFC)
+	@mkdir -p $(@D) $(OBJ)/tests/tools
+	$(COMPILE) -Itests -MF $(OBJ)/tests/tools/reader.d -o $@ $^ $(LDFLAGS)
+
 $(OUT)/tests/%: tests/tools/%.c
 	@mkdir -p $(@D) $(OBJ)/tests/tools
 	$(COMPILE) -MF $(OBJ)/tests/tools/$*.d -o $@ $< $(LDFLAGS)

@@ -209,6 +209,24 @@ START_TEST(the_proxy_tells_who_it_is)
 }
 END_TEST
 
+/* Proxies speak HTTP/1.1 to the server, where Host is a must. */
+START_TEST(http_1_0_without_host)
+{
+	struct site t;
+	struct client c;
+	struct answer a;
+
+	start(&t, _i, "");
+	client_open_port(&c, t.p.port);
+	client_printf(&c, "GET /ok HTTP/1.0\r\n\r\n");
+	client_read(&c, &a);
+	MUST(a.status == 200, "%d %s", a.status, a.body.p);
+	answer_done(&a);
+	client_done(&c);
+	stop(&t);
+}
+END_TEST
+
 /* A proxy nobody named is just a client. */
 START_TEST(a_stranger_is_not_believed)
 {
@@ -292,6 +310,7 @@ proxies_suite(void)
 	tcase_add_loop_test(tc, streams_are_on_time, 0, VARIANTS);
 	tc = harness_case(suite, "clients");
 	tcase_add_loop_test(tc, the_proxy_tells_who_it_is, 0, VARIANTS);
+	tcase_add_loop_test(tc, http_1_0_without_host, 0, VARIANTS);
 	tcase_add_loop_test(tc, a_stranger_is_not_believed, 0, VARIANTS);
 	tc = harness_case(suite, "reload");
 	tcase_add_loop_test(tc, no_502_while_reloading, 0, VARIANTS);

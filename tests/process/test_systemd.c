@@ -67,6 +67,9 @@ START_TEST(watchdog)
 }
 END_TEST
 
+/* What systemd-analyze may make of the unit: ten times its exposure level. */
+#define EXPOSURE "16"
+
 START_TEST(units)
 {
 	struct server s;
@@ -81,7 +84,9 @@ START_TEST(units)
 		"/conf/narwhal.service >narwhal.service && "
 		"cp " NW_SOURCE "/conf/narwhal.socket . && "
 		"systemd-analyze verify --man=no $PWD/narwhal.service "
-		"$PWD/narwhal.socket");
+		"$PWD/narwhal.socket && "
+		"systemd-analyze security --offline=yes --no-pager "
+		"--threshold=" EXPOSURE " $PWD/narwhal.service >exposure");
 	server_done(&s);
 }
 END_TEST
