@@ -7,7 +7,7 @@
  *	the body, and with a chunked one, behind a newline, the trailers
  *
  * Every field in its order, the request decoded.  The option `read-size` is
- * how much is asked for at once, 4096 without it.
+ * how much is asked for at once, 4096 without it; with 0 the body is not read.
  */
 #include "kit.h"
 
@@ -62,33 +62,34 @@ add_head(struct testimony *t, nw_request *r)
 }
 
 static int
-add_body(struct testimony *t, nw_request *r)
+add_body(struct testimony *t, nw_request *r, size_t max)
 {
-	const char *size = nw_option(r->server, "read-size");
-	size_t max = size ? strtoul(size, NULL, 10) : 4096;
+	const nw_field *f;
+	size_t nfields;
 	ssize_t n;
 
 	while ((n = nw_read(r, room_for(t, max), max)) > 0)
 		t->len += (size_t)n;
+	if (n == 0 && nw_content_length(r) == -1) {
+		add(t, "\n", 1);
+		f = nw_trailers(r, &nfields);
+		add_fields(t, f, nfields);
+	}
 	return (int)n;
 }
 
 static int
 handle(nw_request *r, void *state)
 {
+	const char *size = nw_option(r->server, "read-size");
+	size_t max = size ? strtoul(size, NULL, 10) : 4096;
 	struct testimony t = {NULL, 0, 0};
-	const nw_field *f;
-	size_t n;
-	int result;
+	int result = 0;
 
 	(void)state;
 	add_head(&t, r);
-	result = add_body(&t, r);
-	if (result == 0 && nw_content_length(r) == -1) {
-		add(&t, "\n", 1);
-		f = nw_trailers(r, &n);
-		add_fields(&t, f, n);
-	}
+	if (max > 0)
+		result = add_body(&t, r, max);
 	if (result == 0)
 		result = answer(r, 200, t.p, t.len);
 	free(t.p);

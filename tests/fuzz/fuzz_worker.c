@@ -1,8 +1,8 @@
 /*
  * fuzz_worker.c -- what a client says to a whole worker.
  *
- * The first byte says how much the application asks for at once, the second
- * in what pieces the rest comes.  The worker has to answer as the second
+ * The first byte says how much of the body the application asks for at once, if
+ * any, the second in what pieces the rest comes.  The worker has to answer as the second
  * reader reads it, and nothing may be left of the connection.
  */
 #include <stdint.h>
@@ -25,7 +25,7 @@ end(void)
 int
 LLVMFuzzerTestOneInput(const uint8_t *in, size_t n)
 {
-	static const struct reader_limits limits = {2048, 512, 20, 256};
+	struct verdict_terms terms = {.limits = {2048, 512, 20, 256}};
 	struct tank_stream s = {.p = (const char *)in + 2};
 	const char *wrong;
 	struct str got;
@@ -39,9 +39,10 @@ LLVMFuzzerTestOneInput(const uint8_t *in, size_t n)
 	}
 	s.n = n - 2;
 	s.step = in[1];
-	tank_read_size(1u << in[0] % 12);
+	terms.unread = in[0] % 16 > 11;
+	tank_read_size(terms.unread ? 0 : 1u << in[0] % 16);
 	got = tank_run(&s);
-	wrong = verdict(s.p, s.n, got.p, got.len, &limits);
+	wrong = verdict(s.p, s.n, got.p, got.len, &terms);
 	if (wrong) {
 		fprintf(stderr, "%s; answered:\n%.*s\n", wrong, (int)got.len,
 			got.p);

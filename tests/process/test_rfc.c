@@ -18,7 +18,8 @@ Suite *rfc_suite(void);
 static void
 send_mutant(const struct server *s, const char *p, size_t n, size_t first)
 {
-	static const struct reader_limits limits = {65536, 8190, 100, 8190};
+	static const struct verdict_terms terms = {
+		{65536, 8190, 100, 8190}, false};
 	struct client c;
 	const char *wrong;
 
@@ -30,7 +31,7 @@ send_mutant(const struct server *s, const char *p, size_t n, size_t first)
 	shutdown(c.fd, SHUT_WR);
 	while (client_try_fill(&c))
 		;
-	wrong = verdict(p, n, c.in.p, c.in.n, &limits);
+	wrong = verdict(p, n, c.in.p, c.in.n, &terms);
 	MUST(!wrong, "%s for %.*s: %.*s", wrong, (int)n, p, (int)c.in.n,
 		c.in.p);
 	client_done(&c);

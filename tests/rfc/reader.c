@@ -474,6 +474,8 @@ read_request(struct reader *d)
 	if (!good)
 		return READING_BAD;
 	fputc('\n', d->told);
+	fflush(d->told); /* which tells its length */
+	d->r->told_head = d->r->told_len;
 	good = d->said.chunked ? read_chunked_body(d) : read_length_body(d);
 	return good ? READING_GOOD : READING_BAD_BODY;
 }

@@ -36,6 +36,7 @@ struct reading {
 	bool over; /* a limit of the server's: it may refuse */
 	char *told; /* what witness.c says of it; reading_done() */
 	size_t told_len;
+	size_t told_head; /* of that, without the body */
 };
 
 /* The request at the front of p[0 .. n). */

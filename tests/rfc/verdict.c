@@ -3,12 +3,21 @@
  *
  * Each good request has one response, which says what the request was; what is
  * no request is refused, and after a refusal nothing is answered any more.
+ *
+ * Where the body is not read, one that breaks off ends the connection without a
+ * word, and so may one that a client holds back until it is asked for.
  */
 #include "rfc/verdict.h"
 
 #include <stdio.h>
 
 #include "wire.h"
+
+struct judge {
+	struct wire got; /* what is left of it */
+	const struct verdict_terms *terms;
+	bool ended; /* nothing more is to come */
+};
 
 static bool
 is_status(const struct wire_message *m, char first)
@@ -45,91 +54,101 @@ check_refusal(struct wire *got, const struct reading *r)
 }
 
 static const char *
-check_told(const struct wire_message *m, const struct reading *r)
+check_told(const struct wire_message *m, const struct reading *r, size_t len)
 {
-	bool close = wire_field_is(m, "Connection", "close");
-
 	if (!is_status(m, '2'))
 		return "refused, but it is a good request";
 	if (!m->complete)
 		return "a response cut short";
 	if (!r->head_only &&
-		(m->body_len != r->told_len ||
-			memcmp(m->body, r->told, r->told_len) != 0))
+		(m->body_len != len || memcmp(m->body, r->told, len) != 0))
 		return "another request was served";
-	if (close != r->close)
-		return close ? "closed, but the client wants to go on"
-			     : "not closed as the client wants it";
 	return NULL;
 }
 
 static const char *
-check_answer(struct wire *got, const struct reading *r)
+check_close(const struct judge *j, const struct reading *r, bool close)
 {
+	bool may = j->terms->unread && (r->expects || r->kind != READING_GOOD);
+
+	if (close && !r->close && !may)
+		return "closed, but the client wants to go on";
+	return r->close && !close ? "not closed as the client wants it" : NULL;
+}
+
+static const char *
+check_answer(struct judge *j, const struct reading *r)
+{
+	size_t len = j->terms->unread ? r->told_head : r->told_len;
 	struct wire_message m;
 	const char *wrong;
+	bool close;
 
-	if (!wire_read(got, r->head_only, &m))
+	if (!wire_read(&j->got, r->head_only, &m))
 		return "no response";
-	wrong = check_told(&m, r);
+	close = wire_field_is(&m, "Connection", "close");
+	wrong = check_told(&m, r, len);
+	if (!wrong)
+		wrong = check_close(j, r, close);
 	wire_free(&m);
+	j->ended = close || r->kind != READING_GOOD ||
+		(r->over && j->terms->unread && j->got.n == 0);
 	return wrong;
 }
 
 /* An interim response is no answer. */
-static void
-skip_continue(struct wire *got)
+static const char *
+skip_continue(struct judge *j, const struct reading *r)
 {
 	static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	const size_t n = strlen(line);
 
-	if (got->n >= strlen(line) && !memcmp(got->p, line, strlen(line)))
-		wire_skip(got, strlen(line));
+	if (j->got.n < n || memcmp(j->got.p, line, n) != 0)
+		return NULL;
+	wire_skip(&j->got, n);
+	return r->expects && !j->terms->unread ? NULL
+					       : "100 Continue for nobody";
 }
 
 static const char *
-check_one(struct wire *got, const struct reading *r)
+check_one(struct judge *j, const struct reading *r)
 {
-	struct wire again = *got;
-	const char *wrong = NULL;
+	const char *wrong = skip_continue(j, r);
+	struct wire again = j->got;
+	bool broken = j->terms->unread && r->kind == READING_BAD_BODY;
 
-	skip_continue(got);
-	if (got->n < again.n && !r->expects)
-		return "100 Continue for nobody";
-	switch (r->kind) {
-	case READING_GOOD:
-		wrong = check_answer(got, r);
-		break;
-	case READING_NOTHING:
-		break;
-	default:
-		wrong = check_refusal(got, r);
-	}
-	if (!wrong || !r->over)
+	if (wrong)
 		return wrong;
-	*got = again;
-	skip_continue(got);
-	return check_refusal(got, r);
+	j->ended = r->kind != READING_GOOD;
+	if (r->kind == READING_GOOD || broken)
+		wrong = check_answer(j, r);
+	else if (r->kind != READING_NOTHING)
+		wrong = check_refusal(&j->got, r);
+	else if (j->got.n > 0)
+		wrong = "answered more than there is";
+	if (!wrong || (!r->over && !broken))
+		return wrong;
+	j->got = again;
+	j->ended = true;
+	return check_refusal(&j->got, r);
 }
 
 const char *
 verdict(const char *sent, size_t n, const char *got, size_t got_len,
-	const struct reader_limits *limits)
+	const struct verdict_terms *terms)
 {
-	struct wire w = {got, got_len};
+	struct judge j = {.got = {got, got_len}, .terms = terms};
 	const char *wrong;
 	struct reading r;
-	bool more;
 
 	do {
-		reader_read(sent, n, limits, &r);
-		wrong = check_one(&w, &r);
-		more = r.kind == READING_GOOD && !r.close &&
-			!(r.over && w.n == 0);
+		reader_read(sent, n, &terms->limits, &r);
+		wrong = check_one(&j, &r);
 		sent += r.used;
 		n -= r.used;
 		reading_done(&r);
-	} while (more && !wrong);
-	if (!wrong && w.n > 0)
+	} while (!wrong && !j.ended);
+	if (!wrong && j.got.n > 0)
 		wrong = "answered more than there is";
 	return wrong;
 }

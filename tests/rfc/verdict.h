@@ -6,12 +6,17 @@
 
 #include "rfc/reader.h"
 
+struct verdict_terms {
+	struct reader_limits limits;
+	bool unread; /* the witness does not read bodies */
+};
+
 /*
  * sent[0 .. n) came on one connection, which its client then shut down; the
  * witness answered; got[0 .. got_len) is all that came back before the server
  * closed too.  NULL if that is as it should be, else what is not.
  */
 const char *verdict(const char *sent, size_t n, const char *got, size_t got_len,
-	const struct reader_limits *limits);
+	const struct verdict_terms *terms);
 
 #endif

@@ -13,7 +13,13 @@
 
 #define MUTANTS 10000
 
-static const struct reader_limits limits = {65536, 8190, 100, 8190};
+#define LIMITS                                                                 \
+	{                                                                      \
+		65536, 8190, 100, 8190                                         \
+	}
+
+static const struct verdict_terms reads = {LIMITS, false};
+static const struct verdict_terms does_not_read = {LIMITS, true};
 
 static const char before[] = "GET /before HTTP/1.1\r\nHost: b\r\n\r\n";
 static const char after[] = "GET /after HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -32,17 +38,18 @@ printable(const char *p, size_t n)
 }
 
 static void
-run(uint64_t number, const struct tank_stream *s)
+run(uint64_t number, const struct tank_stream *s,
+	const struct verdict_terms *terms)
 {
 	struct str got = tank_run(s);
-	const char *wrong = verdict(s->p, s->n, got.p, got.len, &limits);
+	const char *wrong = verdict(s->p, s->n, got.p, got.len, terms);
 
 	ck_assert_msg(!wrong, "mutant %d, first %zu, step %zu: %s\n%s\n%.*s",
 		(int)number, s->first, s->step, wrong, printable(s->p, s->n),
 		(int)got.len, got.p);
 }
 
-/* Whole, in two, in small pieces, and now and then by the byte. */
+/* Whole, in two, in small pieces; bodies are read, and are not. */
 static void
 run_cut(uint64_t number, const char *p, size_t n)
 {
@@ -50,15 +57,18 @@ run_cut(uint64_t number, const char *p, size_t n)
 	struct tank_stream s = {p, n, 0, 0};
 
 	tank_read_size(1u << dice_roll(&dice, 13));
-	run(number, &s);
+	run(number, &s, &reads);
 	s.first = 1 + dice_roll(&dice, n);
-	run(number, &s);
+	run(number, &s, &reads);
 	s.step = 1 + dice_roll(&dice, 40);
-	run(number, &s);
-	s.first = 0;
+	run(number, &s, &reads);
+	tank_read_size(0);
+	run(number, &s, &does_not_read);
+	s.step = 0;
+	run(number, &s, &does_not_read);
 	s.step = 1;
 	if (number % 16 == 0)
-		run(number, &s);
+		run(number, &s, &does_not_read);
 }
 
 static void
@@ -117,7 +127,7 @@ START_TEST(all_cuts)
 	for (i = 0; i < 4 * MUTANTS_PLAIN; i++) {
 		s.n = mutate(i, p);
 		for (s.first = 1; s.first < s.n; s.first++)
-			run(i, &s);
+			run(i, &s, &reads);
 	}
 	tank_close();
 }
@@ -175,7 +185,7 @@ START_TEST(reader_rows)
 	const struct row *row = &rows[_i];
 	struct reading r;
 
-	reader_read(row->sent, strlen(row->sent), &limits, &r);
+	reader_read(row->sent, strlen(row->sent), &reads.limits, &r);
 	ck_assert_msg(r.kind == row->kind, "%s", row->sent);
 	ck_assert(!r.over);
 	if (row->told)
@@ -234,7 +244,7 @@ START_TEST(verdict_rows)
 {
 	const char *sent = judged[_i].sent, *got = judged[_i].got;
 	const char *wrong =
-		verdict(sent, strlen(sent), got, strlen(got), &limits);
+		verdict(sent, strlen(sent), got, strlen(got), &reads);
 
 	if (!judged[_i].wrong)
 		ck_assert_ptr_eq(wrong, NULL);
@@ -252,7 +262,7 @@ START_TEST(mutants_are_mixed)
 	struct reading r;
 
 	for (uint64_t i = 0; i < MUTANTS; i++) {
-		reader_read(p, mutate(i, p), &limits, &r);
+		reader_read(p, mutate(i, p), &reads.limits, &r);
 		kinds[r.kind]++;
 		reading_done(&r);
 	}
