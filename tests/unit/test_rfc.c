@@ -116,6 +116,58 @@ START_TEST(mutants_small_blocks)
 }
 END_TEST
 
+/* One behind which another can follow. */
+static size_t
+plain(struct dice *dice, char *p)
+{
+	struct reading r;
+	bool goes_on;
+	size_t n;
+
+	do {
+		n = mutate(dice_roll(dice, MUTANTS_PLAIN), p);
+		reader_read(p, n, &reads.limits, &r);
+		goes_on = r.kind == READING_GOOD && !r.close;
+		reading_done(&r);
+	} while (!goes_on);
+	return n;
+}
+
+/* Many requests in a row, one of which may be a mutant, in large pieces. */
+static size_t
+make_row(struct dice *dice, char *p)
+{
+	size_t i, len = 0, n = 2 + dice_roll(dice, 80),
+		  odd = dice_roll(dice, n);
+
+	for (i = 0; i < n; i++)
+		len += i == odd ? mutate(dice_roll(dice, MUTANTS), p + len)
+				: plain(dice, p + len);
+	return len;
+}
+
+START_TEST(rows_of_requests)
+{
+	static char p[100 * MUTANT_MAX];
+	struct serve_settings settings = tank_default;
+	struct dice dice = {0};
+	struct tank_stream s = {.p = p};
+
+	settings.request.block_size = _i ? 65536 : 512;
+	tank_open(&settings);
+	for (int i = 0; i < 200; i++) {
+		s.n = make_row(&dice, p);
+		s.first = dice_roll(&dice, s.n);
+		s.step = dice_roll(&dice, 3) * dice_roll(&dice, 3000);
+		tank_read_size(1u << dice_roll(&dice, 13));
+		run((uint64_t)i, &s, &reads);
+		tank_read_size(0);
+		run((uint64_t)i, &s, &does_not_read);
+	}
+	tank_close();
+}
+END_TEST
+
 /* Every cut in two of the requests as they are, and of some mutants. */
 START_TEST(all_cuts)
 {
@@ -290,6 +342,7 @@ rfc_suite(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, mutants);
 	tcase_add_test(t, mutants_small_blocks);
+	tcase_add_loop_test(t, rows_of_requests, 0, 2);
 	tcase_add_test(t, all_cuts);
 	suite_add_tcase(s, t);
 	return s;
