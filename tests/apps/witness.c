@@ -7,7 +7,8 @@
  *	the body, and with a chunked one, behind a newline, the trailers
  *
  * Every field in its order, the request decoded.  The option `read-size` is
- * how much is asked for at once, 4096 without it; with 0 the body is not read.
+ * how much is asked for at once, 4096 without it; with 0 the body is not read,
+ * with `pass` the server is told to pass it through.
  */
 #include "kit.h"
 
@@ -61,39 +62,62 @@ add_head(struct testimony *t, nw_request *r)
 	add(t, "\n", 1);
 }
 
-static int
-add_body(struct testimony *t, nw_request *r, size_t max)
+static void
+add_trailers(struct testimony *t, nw_request *r)
 {
 	const nw_field *f;
-	size_t nfields;
-	ssize_t n;
+	size_t n;
 
-	while ((n = nw_read(r, room_for(t, max), max)) > 0)
-		t->len += (size_t)n;
-	if (n == 0 && nw_content_length(r) == -1) {
-		add(t, "\n", 1);
-		f = nw_trailers(r, &nfields);
-		add_fields(t, f, nfields);
-	}
+	if (nw_content_length(r) != -1)
+		return;
+	add(t, "\n", 1);
+	f = nw_trailers(r, &n);
+	add_fields(t, f, n);
+}
+
+static int
+tell(nw_request *r, size_t max)
+{
+	struct testimony t = {NULL, 0, 0};
+	ssize_t n = 0;
+
+	add_head(&t, r);
+	while (max > 0 && (n = nw_read(r, room_for(&t, max), max)) > 0)
+		t.len += (size_t)n;
+	if (n == 0 && max > 0)
+		add_trailers(&t, r);
+	if (n == 0)
+		n = answer(r, 200, t.p, t.len);
+	free(t.p);
 	return (int)n;
+}
+
+static int
+pass(nw_request *r)
+{
+	struct testimony t = {NULL, 0, 0};
+	int result;
+
+	add_head(&t, r);
+	result = nw_start(r, 200, NULL) == -1 ||
+		nw_write(r, t.p, t.len) == -1 || nw_pass_body(r) == -1;
+	t.len = 0;
+	if (!result)
+		add_trailers(&t, r);
+	result = result || nw_write(r, t.p, t.len) == -1;
+	free(t.p);
+	return -result;
 }
 
 static int
 handle(nw_request *r, void *state)
 {
 	const char *size = nw_option(r->server, "read-size");
-	size_t max = size ? strtoul(size, NULL, 10) : 4096;
-	struct testimony t = {NULL, 0, 0};
-	int result = 0;
 
 	(void)state;
-	add_head(&t, r);
-	if (max > 0)
-		result = add_body(&t, r, max);
-	if (result == 0)
-		result = answer(r, 200, t.p, t.len);
-	free(t.p);
-	return result;
+	if (size && strcmp(size, "pass") == 0)
+		return pass(r);
+	return tell(r, size ? strtoul(size, NULL, 10) : 4096);
 }
 
 const nw_app narwhal_app = {NW_APP_ABI, .handle = handle};

@@ -160,7 +160,10 @@ tank_close(void)
 void
 tank_read_size(size_t n)
 {
-	snprintf(tank.read_size, sizeof(tank.read_size), "%zu", n);
+	if (n == TANK_PASS)
+		strcpy(tank.read_size, "pass");
+	else
+		snprintf(tank.read_size, sizeof(tank.read_size), "%zu", n);
 }
 
 /* Nothing of the last connection is left. */

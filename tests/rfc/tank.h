@@ -24,7 +24,8 @@ extern const struct serve_settings tank_small, tank_default;
 void tank_open(const struct serve_settings *settings);
 void tank_close(void);
 
-/* How much the witness asks for at once. */
+/* How much the witness asks for at once; the server passes all of it through. */
+#define TANK_PASS SIZE_MAX
 void tank_read_size(size_t n);
 
 /*

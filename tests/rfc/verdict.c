@@ -5,7 +5,10 @@
  * no request is refused, and after a refusal nothing is answered any more.
  *
  * Where the body is not read, one that breaks off ends the connection without a
- * word, and so may one that a client holds back until it is asked for.
+ * word, and so may one that a client holds back until it is asked for, since
+ * the response may be there first.  Where it is passed through, the response
+ * may have begun when the body breaks off, and is then cut; to HTTP/1.0 it ends
+ * with the connection.
  */
 #include "rfc/verdict.h"
 
@@ -53,12 +56,20 @@ check_refusal(struct wire *got, const struct reading *r)
 	return wrong;
 }
 
+/* May its end not be told from a cut? */
+static bool
+is_until_close(const struct judge *j, const struct reading *r)
+{
+	return j->terms->body == BODY_PASSED && r->http_1_0 && !r->head_only;
+}
+
 static const char *
-check_told(const struct wire_message *m, const struct reading *r, size_t len)
+check_told(const struct wire_message *m, const struct reading *r, size_t len,
+	bool whole)
 {
 	if (!is_status(m, '2'))
 		return "refused, but it is a good request";
-	if (!m->complete)
+	if (!m->complete && whole)
 		return "a response cut short";
 	if (!r->head_only &&
 		(m->body_len != len || memcmp(m->body, r->told, len) != 0))
@@ -69,7 +80,9 @@ check_told(const struct wire_message *m, const struct reading *r, size_t len)
 static const char *
 check_close(const struct judge *j, const struct reading *r, bool close)
 {
-	bool may = j->terms->unread && (r->expects || r->kind != READING_GOOD);
+	bool may = is_until_close(j, r) ||
+		(j->terms->body != BODY_READ &&
+			(r->expects || r->kind != READING_GOOD));
 
 	if (close && !r->close && !may)
 		return "closed, but the client wants to go on";
@@ -79,20 +92,37 @@ check_close(const struct judge *j, const struct reading *r, bool close)
 static const char *
 check_answer(struct judge *j, const struct reading *r)
 {
-	size_t len = j->terms->unread ? r->told_head : r->told_len;
+	bool unread = j->terms->body == BODY_UNREAD, close;
+	size_t len = unread ? r->told_head : r->told_len;
 	struct wire_message m;
 	const char *wrong;
-	bool close;
 
 	if (!wire_read(&j->got, r->head_only, &m))
 		return "no response";
 	close = wire_field_is(&m, "Connection", "close");
-	wrong = check_told(&m, r, len);
+	wrong = check_told(&m, r, len, !close || !is_until_close(j, r));
 	if (!wrong)
 		wrong = check_close(j, r, close);
 	wire_free(&m);
 	j->ended = close || r->kind != READING_GOOD ||
-		(r->over && j->terms->unread && j->got.n == 0);
+		(r->over && unread && j->got.n == 0);
+	return wrong;
+}
+
+/* An answer that had begun when the body turned out to be broken. */
+static const char *
+check_cut(struct judge *j, const struct reading *r)
+{
+	struct wire_message m;
+	const char *wrong = NULL;
+
+	if (!wire_read(&j->got, r->head_only, &m))
+		return "no response";
+	if (!is_status(&m, '2') || j->got.n > 0)
+		wrong = "not cut";
+	if (m.complete && !r->head_only)
+		wrong = "a whole response to a broken request";
+	wire_free(&m);
 	return wrong;
 }
 
@@ -106,30 +136,36 @@ skip_continue(struct judge *j, const struct reading *r)
 	if (j->got.n < n || memcmp(j->got.p, line, n) != 0)
 		return NULL;
 	wire_skip(&j->got, n);
-	return r->expects && !j->terms->unread ? NULL
-					       : "100 Continue for nobody";
+	if (!r->expects || j->terms->body == BODY_UNREAD)
+		return "100 Continue for nobody";
+	return NULL;
 }
 
 static const char *
 check_one(struct judge *j, const struct reading *r)
 {
+	const enum verdict_body body = j->terms->body;
 	const char *wrong = skip_continue(j, r);
-	struct wire again = j->got;
-	bool broken = j->terms->unread && r->kind == READING_BAD_BODY;
+	const struct wire again = j->got;
+	bool broken = r->kind == READING_BAD_BODY;
 
-	if (wrong)
-		return wrong;
 	j->ended = r->kind != READING_GOOD;
-	if (r->kind == READING_GOOD || broken)
-		wrong = check_answer(j, r);
-	else if (r->kind != READING_NOTHING)
-		wrong = check_refusal(&j->got, r);
-	else if (j->got.n > 0)
-		wrong = "answered more than there is";
-	if (!wrong || (!r->over && !broken))
+	if (wrong || (r->kind == READING_NOTHING && again.n == 0))
 		return wrong;
-	j->got = again;
+	if (r->kind == READING_GOOD || (broken && body == BODY_UNREAD)) {
+		wrong = check_answer(j, r);
+		if (!wrong)
+			return NULL;
+	}
+	if (wrong && !broken && !r->over)
+		return wrong;
 	j->ended = true;
+	j->got = again;
+	if ((broken || r->over) && body == BODY_PASSED && !check_cut(j, r))
+		return NULL;
+	j->got = again;
+	if (r->kind == READING_NOTHING && !r->over)
+		return "answered more than there is";
 	return check_refusal(&j->got, r);
 }
 

@@ -6,9 +6,16 @@
 
 #include "rfc/reader.h"
 
+/* What the witness does with bodies. */
+enum verdict_body {
+	BODY_READ,
+	BODY_UNREAD,
+	BODY_PASSED
+};
+
 struct verdict_terms {
 	struct reader_limits limits;
-	bool unread; /* the witness does not read bodies */
+	enum verdict_body body;
 };
 
 /*

@@ -18,8 +18,9 @@
 		65536, 8190, 100, 8190                                         \
 	}
 
-static const struct verdict_terms reads = {LIMITS, false};
-static const struct verdict_terms does_not_read = {LIMITS, true};
+static const struct verdict_terms reads = {LIMITS, BODY_READ};
+static const struct verdict_terms does_not_read = {LIMITS, BODY_UNREAD};
+static const struct verdict_terms passes = {LIMITS, BODY_PASSED};
 
 static const char before[] = "GET /before HTTP/1.1\r\nHost: b\r\n\r\n";
 static const char after[] = "GET /after HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -49,7 +50,7 @@ run(uint64_t number, const struct tank_stream *s,
 		(int)got.len, got.p);
 }
 
-/* Whole, in two, in small pieces; bodies are read, and are not. */
+/* Whole, in two, in small pieces; bodies are read, skipped, passed. */
 static void
 run_cut(uint64_t number, const char *p, size_t n)
 {
@@ -64,8 +65,11 @@ run_cut(uint64_t number, const char *p, size_t n)
 	run(number, &s, &reads);
 	tank_read_size(0);
 	run(number, &s, &does_not_read);
+	tank_read_size(TANK_PASS);
+	run(number, &s, &passes);
 	s.step = 0;
-	run(number, &s, &does_not_read);
+	run(number, &s, &passes);
+	tank_read_size(0);
 	s.step = 1;
 	if (number % 16 == 0)
 		run(number, &s, &does_not_read);
@@ -163,6 +167,8 @@ START_TEST(rows_of_requests)
 		run((uint64_t)i, &s, &reads);
 		tank_read_size(0);
 		run((uint64_t)i, &s, &does_not_read);
+		tank_read_size(TANK_PASS);
+		run((uint64_t)i, &s, &passes);
 	}
 	tank_close();
 }
