@@ -56,8 +56,7 @@ static const char *const lines[] = {
 	"Transfer-Encoding: chunked, identity\r\n",
 	"Transfer-Encoding: identity\r\n",
 	"Transfer-Encoding:\r\n",
-	"Transfer-Encoding: \x0b"
-	"chunked\r\n",
+	"Transfer-Encoding: \013chunked\r\n",
 	"Transfer-Encoding: \"chunked\"\r\n",
 	"Transfer-Encoding: chunked;x\r\n",
 	"Transfer-Encoding : chunked\r\n",
