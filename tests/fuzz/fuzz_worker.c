@@ -32,7 +32,7 @@ start(void)
 int
 LLVMFuzzerTestOneInput(const uint8_t *in, size_t n)
 {
-	struct verdict_terms terms = {.limits = {2048, 512, 20, 256}};
+	struct verdict_terms terms = {.limits = {2048, 512, 20, 256, 1000}};
 	struct tank_stream s = {(const char *)in + 2, n - 2, 0, 0};
 	const char *wrong;
 	struct str got;

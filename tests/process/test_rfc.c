@@ -19,7 +19,7 @@ static void
 send_mutant(const struct server *s, const char *p, size_t n, size_t first)
 {
 	static const struct verdict_terms terms = {
-		{65536, 8190, 100, 8190}, BODY_READ};
+		{65536, 8190, 100, 8190, 0}, BODY_READ};
 	struct client c;
 	const char *wrong;
 

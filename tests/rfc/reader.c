@@ -35,6 +35,7 @@ struct reader {
 	FILE *told;
 	struct said said;
 	size_t ext_len;
+	uint64_t body_len;
 };
 
 /* ---- the target (RFC 9112 3.2, RFC 3986) ---- */
@@ -333,9 +334,17 @@ judge_head(struct reader *d)
 
 /* ---- the body ---- */
 
+static void
+note_body(struct reader *d, uint64_t n)
+{
+	d->body_len += n;
+	d->r->over |= d->limits->body && d->body_len > d->limits->body;
+}
+
 static bool
 read_length_body(struct reader *d)
 {
+	note_body(d, d->said.length);
 	if (d->said.length > text_len(d->in))
 		return false;
 	fwrite(d->in.p, 1, d->said.length, d->told);
@@ -437,6 +446,7 @@ read_chunked_body(struct reader *d)
 	while (read_chunk_line(d, &n)) {
 		if (n == 0)
 			return read_trailers(d);
+		note_body(d, n);
 		if (n > text_len(d->in) || text_len(d->in) - n < 2)
 			return false;
 		fwrite(d->in.p, 1, n, d->told);

@@ -23,6 +23,7 @@ enum reading_kind {
 
 struct reader_limits {
 	size_t head, line, fields, field;
+	size_t body; /* 0: none */
 };
 
 struct reading {

@@ -17,7 +17,7 @@
 #define FOREVER_US (INT64_MAX / 4)
 
 const struct serve_settings tank_small = {
-	.request = {{2048, 512, 20, 256}, 0, 512},
+	.request = {{2048, 512, 20, 256}, 1000, 512},
 	.conn = {FOREVER_US, FOREVER_US, 0, 0, 0, 0},
 	.chunks_max = 4,
 	.chunk_size = 512,

@@ -15,7 +15,7 @@
 
 #define LIMITS                                                                 \
 	{                                                                      \
-		65536, 8190, 100, 8190                                         \
+		65536, 8190, 100, 8190, 0                                      \
 	}
 
 static const struct verdict_terms reads = {LIMITS, BODY_READ};
@@ -92,6 +92,24 @@ run_mutants(uint64_t from, uint64_t to)
 	}
 }
 
+static void
+run_limited(uint64_t number)
+{
+	static const struct verdict_terms terms[] = {
+		{{120, 40, 3, 40, 20}, BODY_READ},
+		{{120, 40, 3, 40, 20}, BODY_UNREAD},
+		{{120, 40, 3, 40, 20}, BODY_PASSED}};
+	static const size_t sizes[] = {100, 0, TANK_PASS};
+	char p[MUTANT_MAX];
+	struct tank_stream s = {.p = p, .n = mutate(number, p)};
+
+	for (int i = 0; i < 6 && s.n > 0; i++) {
+		tank_read_size(sizes[i % 3]);
+		s.step = i < 3 ? 0 : 1 + number % 30;
+		run(number, &s, &terms[i % 3]);
+	}
+}
+
 /* Under the sanitizers one in four. */
 START_TEST(mutants)
 {
@@ -103,6 +121,20 @@ START_TEST(mutants)
 
 	tank_open(&tank_default);
 	run_mutants(0, n);
+	tank_close();
+}
+END_TEST
+
+/* Limits that many of them pass: refused is right, misread is not. */
+START_TEST(mutants_beyond_limits)
+{
+	struct serve_settings settings = tank_default;
+
+	settings.request.head = (struct strict_limits){120, 40, 3, 40};
+	settings.request.body = 20;
+	tank_open(&settings);
+	for (uint64_t i = 0; i < MUTANTS / 10; i++)
+		run_limited(i);
 	tank_close();
 }
 END_TEST
@@ -348,6 +380,7 @@ rfc_suite(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, mutants);
 	tcase_add_test(t, mutants_small_blocks);
+	tcase_add_test(t, mutants_beyond_limits);
 	tcase_add_loop_test(t, rows_of_requests, 0, 2);
 	tcase_add_test(t, all_cuts);
 	suite_add_tcase(s, t);
