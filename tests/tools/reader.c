@@ -17,7 +17,8 @@
 static bool
 tell(const char *p, size_t n, size_t *ret_used)
 {
-	static const struct reader_limits limits = {65536, 8190, 100, 8190};
+	static const struct reader_limits limits = {
+		.head = 65536, .line = 8190, .fields = 100, .field = 8190};
 	struct reading r;
 	bool good;
 
