@@ -80,6 +80,23 @@ heed_ready(struct master *m, int slot)
 	}
 }
 
+/*
+ * A connection wakes one worker.  If that was this one it may wait in vain, so
+ * all others look at the queues.
+ */
+static void
+heed_retiring(struct master *m, int slot)
+{
+	const struct leash_message look = {
+		.word = LEASH_LOOK, .error_fd = -1, .access_fd = -1};
+
+	pool_retiring(&m->pool, slot, clock_us());
+	for (int i = 0; i < POOL_SLOTS_MAX; i++)
+		if (pool_slot_is_serving(&m->pool.slots[i]) &&
+			m->pool.slots[i].leash != -1)
+			leash_send(m->pool.slots[i].leash, &look);
+}
+
 static void
 heed_leash(struct master *m, int slot)
 {
@@ -99,7 +116,7 @@ heed_leash(struct master *m, int slot)
 		else if (msg.word == LEASH_READY)
 			heed_ready(m, slot);
 		else if (msg.word == LEASH_RETIRING)
-			pool_retiring(&m->pool, slot, clock_us());
+			heed_retiring(m, slot);
 		fd_close(&msg.error_fd);
 		fd_close(&msg.access_fd);
 	}
@@ -138,6 +155,7 @@ bury_worker(struct master *m, int slot, int status)
 
 	heed_leash(m, slot);
 	obituary_write(s, slot, board, status, expected, now);
+	board_clear(&m->board, slot); /* it shows the living */
 	fd_close(&s->leash);
 	pool_died(&m->pool, slot, &d, now);
 	if (m->pool.backoff_until != pause)

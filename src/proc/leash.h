@@ -1,8 +1,8 @@
 /*
  * leash.h -- the SOCK_SEQPACKET pair between the master and one worker.
  *
- * Up: ready, retiring.  Down: retire, drain, new logs.  Each message is one
- * packet.  EOF means the other side is gone, and is the only way a worker
+ * Up: ready, retiring.  Down: retire, drain, look, new logs.  Each message is
+ * one packet.  EOF means the other side is gone, and is the only way a worker
  * learns of the master's death.
  */
 #ifndef PROC_LEASH_H
@@ -21,6 +21,7 @@ enum leash_word {
 	LEASH_RETIRING,
 	LEASH_RETIRE, /* down: finish, leave */
 	LEASH_DRAIN, /* down: serve the listeners in `mask` empty, then leave */
+	LEASH_LOOK, /* down: there may be connections nobody was woken for */
 	LEASH_LOGS /* down: new descriptors for the logs */
 };
 

@@ -189,6 +189,8 @@ acceptor_take_each(struct acceptor *a)
 	if (clock_us() < a->accept_at)
 		return false;
 	for (i = 0; i < a->n; i++) {
+		if (any && serve_is_told_to_leave(a->serve))
+			break;
 		got = acceptor_take(a, i);
 		if (got == 1)
 			any = true;
@@ -204,13 +206,9 @@ acceptor_retire(struct acceptor *a, uint64_t drain)
 	int i;
 
 	a->draining |= drain;
-	for (i = 0; i < a->n; i++) {
-		/* The event that woke us may have been meant for a connection
-		 * nobody else was woken for. */
-		acceptor_take(a, i);
+	for (i = 0; i < a->n; i++)
 		if (!(a->draining & (UINT64_C(1) << i)))
 			close_one(a, i);
-	}
 }
 
 int64_t

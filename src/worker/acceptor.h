@@ -44,7 +44,11 @@ int acceptor_take(struct acceptor *a, int i);
 /* One from each listener, so that none has to wait for another; any at all? */
 bool acceptor_take_each(struct acceptor *a);
 
-/* No more connections but those in the queues of `drain` (bits). */
+/*
+ * No more connections but those in the queues of `drain` (bits).  The event
+ * that woke us may have been meant for one nobody else was woken for: it is
+ * the caller's to have the others look.
+ */
 void acceptor_retire(struct acceptor *a, uint64_t drain);
 
 /* CLOCK_NEVER, or when accepting is worth another try. */

@@ -93,6 +93,12 @@ serve_open_app(struct serve *s, const char *spec)
 }
 
 bool
+serve_is_told_to_leave(const struct serve *s)
+{
+	return !s->retiring && atomic_load(&s->board->leaving);
+}
+
+bool
 serve_is_worn_out(const struct serve *s)
 {
 	return s->settings.max_requests > 0 &&

@@ -78,6 +78,9 @@ void serve_turns(struct serve *s);
 /* A parked connection's deadline has passed (and its socket was looked at). */
 void serve_overdue(struct serve *s, int slot);
 
+/* Is a message on the leash, or on its way, that it shall retire? */
+bool serve_is_told_to_leave(const struct serve *s);
+
 /* Has it served as many requests as max-requests lets it? */
 bool serve_is_worn_out(const struct serve *s);
 

@@ -99,7 +99,8 @@ option_at(void *arg, size_t i, const char **ret_name, const char **ret_value)
 /*
  * Take no new connections but those in the queues of `drain`, answer each
  * parked one once more, then leave.  The master learns that nothing new is
- * accepted: it may be waiting for that, or have to start another in time.
+ * accepted: it may be waiting for that, or have to start another in time, and
+ * has the others look for whom only we were woken.
  */
 static void
 retire(struct worker *w, uint64_t drain)
@@ -156,6 +157,7 @@ heed_leash(struct worker *w)
 		case LEASH_EOF:
 			w->orphaned = true;
 			break;
+		case LEASH_LOOK: /* as after each waking */
 		case LEASH_READY:
 		case LEASH_RETIRING:
 			break;
@@ -173,9 +175,15 @@ may_leave(const struct worker *w)
 
 /* ---- the loop ---- */
 
+/*
+ * The master does not wait for a busy worker before it says that a reload is
+ * done.  So one that was told to leave while it served must not accept another
+ * connection afterwards: that one may have come later.
+ */
 static void
 take_events(struct worker *w, const struct epoll_event *e, int n)
 {
+	bool any = false;
 	int i;
 
 	w->served = true;
@@ -183,9 +191,11 @@ take_events(struct worker *w, const struct epoll_event *e, int n)
 		if (e[i].data.u64 == TAG_LEASH)
 			heed_leash(w);
 	for (i = 0; i < n; i++)
-		if (e[i].data.u64 >= ACCEPTOR_TAG)
-			acceptor_take(&w->acceptor,
-				(int)(e[i].data.u64 - ACCEPTOR_TAG));
+		if (e[i].data.u64 >= ACCEPTOR_TAG &&
+			!(any && serve_is_told_to_leave(&w->serve)))
+			any |= acceptor_take(&w->acceptor,
+				       (int)(e[i].data.u64 - ACCEPTOR_TAG)) ==
+				1;
 	for (i = 0; i < n && !w->orphaned; i++)
 		if (e[i].data.u64 < PARK_OTHERS)
 			serve_ready(&w->serve, (int)e[i].data.u64);
@@ -278,6 +288,8 @@ run(struct worker *w)
 	while (!may_leave(w)) {
 		if (signals_pending(SIGTERM) || serve_is_worn_out(&w->serve))
 			retire_oneself(w);
+		if (serve_is_told_to_leave(&w->serve))
+			heed_leash(w);
 		now = clock_us();
 		n = glance(w, events);
 		if (n > 0)

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <regex.h>
 #include <stdarg.h>
@@ -449,6 +450,19 @@ shell(const struct server *s, const char *fmt, ...)
 	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
 	va_end(ap);
 	MUST(system(command) == 0, "failed: %s", command);
+}
+
+bool
+others_reach(const char *path, uid_t uid)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(setgroups(0, NULL) || setgid(uid) || setuid(uid) ||
+			access(path, X_OK));
+	MUST(waitpid(pid, &status, 0) == pid, "waitpid");
+	return status == 0;
 }
 
 void

@@ -131,6 +131,9 @@ char *some_bytes(size_t n);
 void shell(const struct server *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Could a process of that user load a file? */
+bool others_reach(const char *path, uid_t uid);
+
 /* /proc */
 int proc_children(pid_t pid, pid_t *pids);
 long proc_status(pid_t pid, const char *name); /* VmRSS ..., 0 if gone */
@@ -138,6 +141,7 @@ int proc_fds(pid_t pid);
 long proc_cpu_ms(pid_t pid);
 long proc_faults(pid_t pid); /* pages that came without being read */
 bool proc_gone(pid_t pid); /* or a zombie */
+bool proc_stopped(pid_t pid);
 
 bool soak(void); /* SOAK=1: the long form is asked for */
 bool sanitized(void); /* a KIND whose memory says nothing */

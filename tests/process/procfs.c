@@ -151,6 +151,15 @@ proc_gone(pid_t pid)
 		strchr(line, 'Z') || strchr(line, 'X');
 }
 
+bool
+proc_stopped(pid_t pid)
+{
+	char line[300];
+
+	return status_line(pid, "State", line, sizeof(line)) &&
+		strchr(line, 'T');
+}
+
 int
 proc_fds(pid_t pid)
 {

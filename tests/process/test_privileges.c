@@ -26,25 +26,11 @@ Suite *privileges_suite(void);
 #define ACCOUNT "[process]\nuser = 4242\ngroup = 4343\n"
 #define AS_ACCOUNT "uid 4242 4242 4242 gid 4343 4343 4343 groups 4343 "
 
-/* Could somebody who is not root load the applications of this build? */
-static bool
-others_reach(const char *path)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0)
-		_exit(setgroups(0, NULL) || setgid(GID) || setuid(UID) ||
-			access(path, X_OK));
-	MUST(waitpid(pid, &status, 0) == pid, "waitpid");
-	return status == 0;
-}
-
 static bool
 can_run(const char *test)
 {
 	const char *why = geteuid() != 0 ? "not root"
-		: !others_reach(NW_BUILD "/tests/whoami.so")
+		: !others_reach(NW_BUILD "/tests/whoami.so", UID)
 		? "other users cannot reach " NW_BUILD
 		: NULL;
 

@@ -292,6 +292,43 @@ START_TEST(stuck_worker_is_killed)
 }
 END_TEST
 
+/*
+ * A busy worker does not hold up `reload done`, so it must not take a client
+ * that came after that, even if the new one has no time.
+ */
+START_TEST(busy_worker_takes_nobody_new)
+{
+	struct client busy, late;
+	struct server s;
+	struct answer a;
+	pid_t pids[WORKERS_MAX], old, new;
+
+	server_start(&s, PROBE_APP);
+	old = server_worker(&s);
+	client_open(&busy, &s);
+	client_puts(&busy,
+		"POST /read HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\n\r\n1");
+	server_wait_log(&s, "probe: reading");
+	hup(&s, PROBE_APP, RELOADED);
+	MUST(server_workers(&s, pids) == 2, "workers");
+	new = pids[pids[0] == old];
+	kill(new, SIGSTOP);
+	UNTIL(proc_stopped(new));
+	client_open(&late, &s);
+	client_puts(&late, "GET /pid HTTP/1.0\r\n\r\n");
+	client_puts(&busy, "2");
+	client_read(&busy, &a);
+	MUST(a.status == 200 && a.close, "%s", a.head);
+	UNTIL(proc_gone(old));
+	kill(new, SIGCONT);
+	client_read(&late, &a);
+	MUST(atoi(a.body.p) == new, "%s instead of %d", a.body.p, new);
+	client_done(&busy);
+	client_done(&late);
+	server_stop(&s);
+}
+END_TEST
+
 /* ---- addresses ---- */
 
 START_TEST(second_address_comes_and_goes)
@@ -544,6 +581,7 @@ reload_suite(void)
 	tc = harness_case(suite, "old");
 	tcase_add_test(tc, parked_connection_is_answered_once_more);
 	tcase_add_loop_test(tc, stuck_worker_is_killed, 0, 3);
+	tcase_add_test(tc, busy_worker_takes_nobody_new);
 	tc = harness_case(suite, "addresses");
 	tcase_add_test(tc, second_address_comes_and_goes);
 	tcase_add_test(tc, address_comes_back_while_it_drains);

@@ -34,8 +34,8 @@ tear_down(void)
 
 START_TEST(words)
 {
-	static const enum leash_word all[] = {
-		LEASH_READY, LEASH_RETIRING, LEASH_RETIRE, LEASH_DRAIN};
+	static const enum leash_word all[] = {LEASH_READY, LEASH_RETIRING,
+		LEASH_RETIRE, LEASH_DRAIN, LEASH_LOOK};
 	struct leash_message m;
 
 	ck_assert_int_eq(leash_receive(up, &m), 0);
