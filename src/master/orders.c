@@ -58,7 +58,8 @@ send_logs(struct master *m, const struct generation *g,
 
 		if (s->leash == -1 || s->generation != g->number)
 			continue;
-		if (leash_send(s->leash, msg) == -1)
+		/* EPIPE: it has just left. */
+		if (leash_send(s->leash, msg) == -1 && errno != EPIPE)
 			log_error("worker %d did not take the new logs: %s",
 				(int)s->pid, strerror(errno));
 	}

@@ -65,7 +65,10 @@ struct board_request {
 int board_open(struct board *b, int nslots); /* -1 with errno */
 void board_close(struct board *b);
 
-/* The master, before it forks into slot i. */
+/*
+ * The master, when the worker of slot i is buried; and again before it forks
+ * into it, since a child of the old one may have written there.
+ */
 void board_clear(struct board *b, int i);
 
 /*
