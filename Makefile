@@ -261,6 +261,13 @@ ifeq ($(KIND),release)
 test: deb
 endif
 
+# Minutes under load; SEED=N repeats what was done to the server.
+soak: all $(OUT)/tests/process $(TEST_APPS)
+	SOAK=1 SEED=$${SEED:-$$(date +%s)} CK_RUN_SUITE=soak \
+		timeout 1200 $(OUT)/tests/process
+	SOAK=1 CK_RUN_SUITE=proxies CK_RUN_CASE=reload \
+		timeout 600 $(OUT)/tests/process
+
 unit: $(OUT)/tests/unit
 	$(OUT)/tests/unit
 
@@ -290,7 +297,7 @@ bench-instructions: all
 # ---- packages ----
 
 deps:
-	scripts/deps $(filter test lint bench tests unit fuzzers bench-instructions deb, \
+	scripts/deps $(filter test soak lint bench tests unit fuzzers bench-instructions deb, \
 		$(MAKECMDGOALS))
 
 # With -j too, `make deps run` installs before it compiles.
@@ -305,7 +312,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all run install uninstall deb test tests unit lint fuzzers bench bench-instructions deps clean FORCE
+.PHONY: all run install uninstall deb test tests soak unit lint fuzzers bench bench-instructions deps clean FORCE
 .SECONDARY:
 
 -include $(OBJS:.o=.d) $(WSGI:.o=.d) $(OBJ)/main.d $(wildcard $(OBJ)/apps/*.d \
