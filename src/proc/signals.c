@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,6 +130,12 @@ signals_worker(void)
 	install(SIGTERM, raise_flag_in_main);
 	install(SIGQUIT, leave_at_once);
 	pthread_sigmask(SIG_SETMASK, &open_mask, NULL);
+}
+
+void
+signals_follow_master(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
 void

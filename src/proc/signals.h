@@ -26,6 +26,13 @@ void signals_master(void);
 void signals_worker(void);
 
 /*
+ * In a worker: TERM when the master dies, however it does, so that the response
+ * in the making can still announce the close.  The kernel forgets it when the
+ * user changes: ask once that is over.
+ */
+void signals_follow_master(void);
+
+/*
  * First thing after fork: drop all flags, reset every disposition to its
  * default; the mask stays blocked until signals_worker().
  */

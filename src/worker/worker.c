@@ -489,6 +489,7 @@ worker_main(const struct worker_setup *setup)
 	signals_worker();
 	if (enter(setup->conf) == -1 || prepare(&w) == -1)
 		exit(WORKER_NO_BOOT);
+	signals_follow_master();
 	forkguard_init(forget, &w);
 	if (serve_open_app(&w.serve, setup->conf->app) == -1)
 		exit(WORKER_NO_APP);

@@ -253,7 +253,7 @@ START_TEST(master_killed)
 		nap();
 	} while (gone < 2);
 	client_read(&c, &a); /* the busy one after its request */
-	MUST(strcmp(a.body.p, "slept") == 0, "%s", a.head);
+	MUST(strcmp(a.body.p, "slept") == 0 && a.close, "%s", a.head);
 	for (i = 0; i < n; i++)
 		UNTIL(proc_gone(pids[i]));
 	server_init(&next);
