@@ -210,6 +210,42 @@ taken(const struct conn *c)
 	return (int64_t)c->flusher->bytes_sent - fd_unsent(c->fd);
 }
 
+/* Progress of a client while it is waited for. */
+struct progress {
+	int64_t taken; /* at most, so far */
+	int64_t at; /* when that was seen */
+};
+
+/* What a client acknowledges wakes nobody: how often to look, in a timeout. */
+#define LOOKS 4
+
+/* Has it taken nothing for too long, or too little over a period? */
+static bool
+is_too_slow(struct conn *c, struct progress *p, int64_t now)
+{
+	const struct conn_limits *l = c->limits;
+	int64_t bytes = taken(c);
+
+	c->out.waited_us += now - c->waits_since;
+	c->waits_since = now;
+	if (bytes > p->taken)
+		*p = (struct progress){bytes, now};
+	if (now - p->at >= l->send_timeout_us)
+		return true;
+	return pace_left(&c->out, l->send_timeout_us) <= 0 &&
+		!pace_judge(&c->out, bytes, l->min_send_rate, l->grace_us);
+}
+
+/* When to look at it again, if nothing happens. */
+static int64_t
+look_at(const struct conn *c, int64_t now)
+{
+	int64_t us = pace_left(&c->out, c->limits->send_timeout_us),
+		most = c->limits->send_timeout_us / LOOKS;
+
+	return now + (us < most ? us : most);
+}
+
 /*
  * Wait until the socket can be written.  What the peer acknowledges is looked
  * at as well: the kernel calls a socket writable only when a good part of its
@@ -218,34 +254,24 @@ taken(const struct conn *c)
 static int
 poll_output(struct conn *c)
 {
-	const struct conn_limits *l = c->limits;
 	struct pollfd p = {.fd = c->fd, .events = POLLOUT};
 	int64_t now = clock_us();
+	struct progress progress = {taken(c), now};
 
 	if (!c->out.begun)
-		pace_begin(&c->out, taken(c));
+		pace_begin(&c->out, progress.taken);
 	if (c->drain)
 		p.events |= POLLIN;
-	for (;;) {
-		if (poll(&p, 1,
-			    clock_poll_ms(now,
-				    now +
-					    pace_left(&c->out,
-						    l->send_timeout_us))) ==
-			1) {
+	do {
+		if (poll(&p, 1, clock_poll_ms(now, look_at(c, now))) == 1) {
 			if (p.revents & ~POLLIN)
 				return 1;
 			if (p.revents & POLLIN && !c->drain(c->drain_arg))
 				p.events = POLLOUT;
 		}
 		now = clock_us();
-		c->out.waited_us += now - c->waits_since;
-		c->waits_since = now;
-		if (pace_left(&c->out, l->send_timeout_us) <= 0 &&
-			!pace_judge(&c->out, taken(c), l->min_send_rate,
-				l->grace_us))
-			return 0;
-	}
+	} while (!is_too_slow(c, &progress, now));
+	return 0;
 }
 
 /*

@@ -107,6 +107,30 @@ START_TEST(a_client_that_takes_a_little_is_waited_for)
 }
 END_TEST
 
+static bool
+client_takes_once(void *arg)
+{
+	(void)arg;
+	tcp_client_reads_some(8 * 1024);
+	return false;
+}
+
+/* What it took at first does not buy it a second send-timeout. */
+START_TEST(silence_counts_from_what_was_taken_last)
+{
+	tcp_fill();
+	tcp.limits.send_timeout_us = 1000000;
+	tcp.conn.drain = client_takes_once;
+	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
+	tcp_wait_readable();
+	errno = 0;
+	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	ck_assert_uint_ge(tcp.conn.blocked_out_us, 1000000);
+	ck_assert_uint_lt(tcp.conn.blocked_out_us, 1900000);
+}
+END_TEST
+
 /* 24 kB in 20 ms are too little for one who wants 320. */
 START_TEST(a_client_that_takes_too_little_is_given_up)
 {
@@ -246,6 +270,7 @@ conn_send_suite(void)
 	tcase_add_test(t, a_send_waits_until_few_enough_chunks_do);
 	tcase_add_test(t, a_client_that_takes_nothing_is_given_up);
 	tcase_add_test(t, a_client_that_takes_a_little_is_waited_for);
+	tcase_add_test(t, silence_counts_from_what_was_taken_last);
 	tcase_add_test(t, a_client_that_takes_too_little_is_given_up);
 	tcase_add_test(t, input_nobody_wants_does_not_keep_a_send_awake);
 	tcase_add_test(t, a_client_that_left_is_an_error);
