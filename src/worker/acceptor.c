@@ -33,20 +33,39 @@ unwatch(struct acceptor *a, int i)
 }
 
 static void
-set_listening(struct acceptor *a, bool on)
+stop_listening(struct acceptor *a)
 {
 	int i;
 
-	if (a->listening == on)
-		return;
-	a->listening = on;
-	for (i = 0; i < a->n; i++) {
-		if (a->fds[i] == -1)
-			continue;
-		if (on)
-			watch(a, i);
-		else
+	for (i = 0; i < a->n && a->listening; i++)
+		if (a->fds[i] != -1)
 			unwatch(a, i);
+	a->listening = false;
+}
+
+/* The system is short of something: leave it in peace for a moment. */
+static void
+rest(struct acceptor *a)
+{
+	if (!a->resting)
+		log_warning("cannot accept: %s; waiting for better times",
+			strerror(errno));
+	a->resting = true;
+	a->accept_at = clock_us() + PAUSE_US;
+	stop_listening(a);
+}
+
+static void
+start_listening(struct acceptor *a)
+{
+	int i;
+
+	a->listening = true;
+	for (i = 0; i < a->n; i++) {
+		if (a->fds[i] != -1 && watch(a, i) == -1) {
+			rest(a);
+			return;
+		}
 	}
 }
 
@@ -86,9 +105,10 @@ acceptor_init(struct acceptor *a, struct serve *serve, struct park *park,
 void
 acceptor_listen(struct acceptor *a)
 {
-	set_listening(a,
-		park_has_room(a->park) &&
-			(a->listening || clock_us() >= a->accept_at));
+	if (!park_has_room(a->park))
+		stop_listening(a);
+	else if (!a->listening && clock_us() >= a->accept_at)
+		start_listening(a);
 }
 
 static void
@@ -131,7 +151,8 @@ step_back(struct acceptor *a, int i)
 	if (!a->listening || !a->has_company)
 		return;
 	unwatch(a, i);
-	watch(a, i);
+	if (watch(a, i) == -1)
+		rest(a);
 }
 
 static void
@@ -142,13 +163,7 @@ fail(struct acceptor *a)
 	case ENFILE:
 	case ENOBUFS:
 	case ENOMEM:
-		if (!a->short_of_fds)
-			log_warning("cannot accept: %s; waiting for better "
-				    "times",
-				strerror(errno));
-		a->short_of_fds = true;
-		a->accept_at = clock_us() + PAUSE_US;
-		set_listening(a, false);
+		rest(a);
 		park_close_idle(a->park);
 		break;
 	}
@@ -174,7 +189,7 @@ acceptor_take(struct acceptor *a, int i)
 		fail(a);
 		return -1;
 	}
-	a->short_of_fds = false;
+	a->resting = false;
 	if (serve_new(a->serve, i, fd, &peer, len))
 		step_back(a, i);
 	return 1;

@@ -23,7 +23,7 @@ struct acceptor {
 	int n;
 	bool has_company; /* other workers listen too */
 	bool listening; /* the listeners are in the epoll set */
-	bool short_of_fds; /* said so in the log */
+	bool resting; /* short of something, and has said so */
 	int64_t accept_at; /* us: not before this moment */
 	uint64_t draining; /* bit i: serve the i-th empty, then close it */
 };

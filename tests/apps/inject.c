@@ -1,7 +1,7 @@
 /*
  * inject.c -- no application: preloaded, it lets the n-th of some call fail.
  *
- * INJECT is CALL:WHAT:N; WHAT is the name of an errno, or short for a transfer
+ * INJECT is CALL:WHAT:N; the CALL watch is the epoll_ctl() of a listener, WHAT is the name of an errno, or short for a transfer
  * of one byte.  Counting begins with a process's first accept4(), so that only
  * workers are met, and nothing of their boot.
  */
@@ -111,7 +111,11 @@ epoll_pwait(int fd, struct epoll_event *e, int n, int ms, const sigset_t *set)
 EXPORT int
 epoll_ctl(int fd, int op, int of, struct epoll_event *e)
 {
-	if (op == EPOLL_CTL_ADD && is_met("epoll_ctl"))
+	bool add = op == EPOLL_CTL_ADD;
+
+	if (add &&
+		(is_met("epoll_ctl") ||
+			(e->events & EPOLLEXCLUSIVE && is_met("watch"))))
 		return fail();
 	return REAL(epoll_ctl)(fd, op, of, e);
 }

@@ -119,7 +119,8 @@ START_TEST(no_client_notices)
 }
 END_TEST
 
-static const char *const scarce[] = {"malloc", "epoll_ctl"};
+static const char *const scarce[] = {
+	"malloc", "epoll_ctl", "recv", "sendmsg", "poll"};
 
 /* A request may fail for it, but nothing else does. */
 START_TEST(one_request_at_most_is_lost)
@@ -155,6 +156,34 @@ START_TEST(one_request_at_most_is_lost)
 }
 END_TEST
 
+/* A worker that cannot watch its listener for now is back soon. */
+START_TEST(no_connection_is_stranded)
+{
+	struct client c[6];
+	struct server s;
+
+	if (sanitized())
+		return;
+	start(&s, "so:hello\n[server]\nworkers = 2\nkeepalive = 60s", "watch",
+		"ENOMEM", 1);
+	server_wait_workers(&s, 2);
+	for (int i = 0; i < N(c); i++) {
+		struct answer a;
+
+		client_open(&c[i], &s);
+		client_puts(&c[i], "GET / HTTP/1.1\r\nHost: t\r\n\r\n");
+		client_read(&c[i], &a);
+		MUST(a.status == 200, "%d: %s", i, a.head);
+		answer_done(&a);
+	}
+	MUST(server_count_log(&s, "cannot accept: Cannot allocate") > 0,
+		"nothing was injected");
+	for (int i = 0; i < N(c); i++)
+		client_done(&c[i]);
+	server_stop(&s);
+}
+END_TEST
+
 Suite *
 inject_suite(void)
 {
@@ -162,6 +191,7 @@ inject_suite(void)
 	TCase *tc = harness_case(suite, "calls");
 
 	tcase_add_loop_test(tc, no_client_notices, 0, N(harmless));
+	tcase_add_test(tc, no_connection_is_stranded);
 	tcase_add_loop_test(tc, one_request_at_most_is_lost, 0, N(scarce));
 	return suite;
 }
