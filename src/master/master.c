@@ -37,6 +37,7 @@ enum {
 };
 
 #define BIND_PATIENCE_MS 2000
+#define MESSAGES_MAX 16 /* of one worker in a go; it has no more to say */
 #define WATCH_MAX_MS 1000
 #define WATCH_MIN_MS 5
 
@@ -104,7 +105,8 @@ heed_leash(struct master *m, int slot)
 	struct leash_message msg;
 	int r;
 
-	while (s->leash != -1) {
+	/* It may send for ever: what is left comes with the next look. */
+	for (int i = 0; i < MESSAGES_MAX && s->leash != -1; i++) {
 		r = leash_receive(s->leash, &msg);
 		if (r == 0)
 			return;
