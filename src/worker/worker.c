@@ -295,7 +295,7 @@ run(struct worker *w)
 		if (n > 0)
 			take_events(w, events, n);
 		serve_turns(&w->serve);
-		if (n < EVENTS_MAX)
+		if (n >= 0 && n < EVENTS_MAX)
 			expire(w, now);
 		acceptor_listen(&w->acceptor);
 		if (n > 0 || park_next_ready(&w->park) != -1 ||
