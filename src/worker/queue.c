@@ -47,8 +47,9 @@ queue_done(struct queue *q)
 	buf_done(&q->interim);
 	buf_done(&q->head);
 	buf_done(&q->ending);
-	buf_done(&q->copies);
+	free(q->copies);
 	free(q->entries);
+	q->copies = NULL;
 	q->entries = NULL;
 }
 
@@ -59,8 +60,8 @@ queue_reset(struct queue *q)
 	q->head_ready = q->head_final = q->wire_open = q->ended = false;
 	queue_clear_lines(q);
 	buf_reset(&q->interim);
-	buf_reset(&q->copies);
-	q->interim_at = q->head_at = q->ending_at = q->copies_base = 0;
+	q->interim_at = q->head_at = q->ending_at = 0;
+	q->copies_at = q->copies_len = 0;
 	q->framing = QUEUE_UNDECIDED;
 	q->chunks = q->nwires = q->peak = 0;
 	q->bytes = q->range = 0;
@@ -184,35 +185,59 @@ queue_add(struct queue *q, const void *p, size_t n, void (*release)(void *),
 		q->peak = (int)chunks;
 }
 
-/* Where the oldest copied byte that waits stands in copies. */
-static size_t
-copies_dead(const struct queue *q)
-{
-	const struct queue_entry *e;
-	int i;
+/* ---- copies ---- */
 
-	for (i = q->nsent; i < q->nsent + q->nwaiting; i++) {
-		e = entry(q, i);
-		if (!e->p)
-			return e->at - q->copies_base;
-	}
-	return q->copies.len;
+/* Pages that are never written to are no memory: it may be as large as ever. */
+static bool
+has_copies(struct queue *q)
+{
+	size_t size;
+
+	if (q->copies)
+		return true;
+	if (__builtin_mul_overflow(
+		    (size_t)q->chunks_max, q->chunk_size, &size) ||
+		size == 0)
+		return false;
+	q->copies = malloc(size);
+	q->copies_size = q->copies ? size : 0;
+	return q->copies != NULL;
 }
 
-/*
- * Rather than grow, move over what was sent; but only if that is the larger
- * part, so that the moving costs no more than the copying did.
- */
-static void
-copies_compact(struct queue *q)
+/* n bytes on from `at`, which may be past the seam. */
+static size_t
+copies_on(const struct queue *q, size_t at, size_t n)
 {
-	size_t dead = copies_dead(q);
+	return n < q->copies_size - at ? at + n : n - (q->copies_size - at);
+}
 
-	if (dead < q->copies.len - dead || dead == 0)
-		return;
-	q->copies.len -= dead;
-	memmove(q->copies.p, q->copies.p + dead, q->copies.len);
-	q->copies_base += dead;
+/* How many of n bytes at `at` lie before the seam. */
+static size_t
+copies_straight(const struct queue *q, size_t at, size_t n)
+{
+	return n < q->copies_size - at ? n : q->copies_size - at;
+}
+
+/* There is room for them. */
+static size_t
+copies_add(struct queue *q, const char *p, size_t n)
+{
+	size_t at = copies_on(q, q->copies_at, q->copies_len);
+	size_t k = copies_straight(q, at, n);
+
+	memcpy(q->copies + at, p, k);
+	if (k < n)
+		memcpy(q->copies, p + k, n - k);
+	q->copies_len += n;
+	return at;
+}
+
+/* The oldest n bytes, which end at `at`, are not needed any more. */
+static void
+copies_sent(struct queue *q, size_t at, size_t n)
+{
+	q->copies_at = at;
+	q->copies_len -= n;
 }
 
 int
@@ -227,14 +252,11 @@ queue_own(struct queue *q)
 	if (!e->p)
 		return 0;
 	n = e->len - e->sent;
-	if (n > q->copies.cap - q->copies.len)
-		copies_compact(q);
-	if (buf_reserve(&q->copies, n) == -1) {
-		q->copies.failed = false;
+	if (!has_copies(q) || n > q->copies_size - q->copies_len) {
+		errno = ENOMEM;
 		return -1;
 	}
-	e->at = q->copies_base + q->copies.len;
-	buf_add(&q->copies, e->p, n);
+	e->at = copies_add(q, e->p, n);
 	e->p = NULL;
 	return 0;
 }
@@ -375,22 +397,37 @@ gather_buf(struct gather *g, const struct buf *b, size_t at)
 		gather_piece(g, b->p + at, b->len - at);
 }
 
+/* n bytes of an entry, from its byte `off` on of those that wait. */
+static void
+gather_entry(const struct queue *q, struct gather *g,
+	const struct queue_entry *e, size_t off, size_t n)
+{
+	size_t at, k;
+
+	if (e->p) {
+		gather_piece(g, e->p + off, n);
+		return;
+	}
+	at = copies_on(q, e->at, off);
+	k = copies_straight(q, at, n);
+	gather_piece(g, q->copies + at, k);
+	gather_piece(g, q->copies, n - k);
+}
+
 /* The data of one wire chunk: from byte *off of entry *i on, `left` bytes. */
 static void
 gather_data(const struct queue *q, struct gather *g, size_t left, int *i,
 	size_t *off)
 {
 	const struct queue_entry *e;
-	const char *p;
 	size_t n;
 
 	for (; left && !g->full; left -= n) {
 		e = entry(q, *i);
-		p = e->p ? e->p : q->copies.p + (e->at - q->copies_base);
 		n = e->len - e->sent - *off;
 		if (n > left)
 			n = left;
-		gather_piece(g, p + *off, n);
+		gather_entry(q, g, e, *off, n);
 		*off += n;
 		if (*off == e->len - e->sent) {
 			++*i;
@@ -443,10 +480,12 @@ entry_sent(struct queue *q, struct queue_entry *e, size_t n)
 	e->sent += n;
 	q->chunks += entry_chunks(q, e);
 	q->bytes -= n;
-	if (e->p)
+	if (e->p) {
 		e->p += n;
-	else
-		e->at += n;
+	} else {
+		e->at = copies_on(q, e->at, n);
+		copies_sent(q, e->at, n);
+	}
 	if (e->sent == e->len) {
 		q->nsent++;
 		q->nwaiting--;
@@ -464,8 +503,9 @@ data_sent(struct queue *q, size_t n)
 		k = e->len - e->sent < n ? e->len - e->sent : n;
 		entry_sent(q, e, k);
 	}
-	if (q->nwaiting == 0)
-		buf_reset(&q->copies);
+	/* the same few pages again, as long as they are enough */
+	if (q->copies_len == 0)
+		q->copies_at = 0;
 }
 
 static void
@@ -531,5 +571,5 @@ queue_drop(struct queue *q)
 	q->bytes = q->range = 0;
 	q->head_ready = false;
 	q->interim_at = q->interim.len;
-	buf_reset(&q->copies);
+	q->copies_at = q->copies_len = 0;
 }

@@ -29,7 +29,7 @@ enum queue_framing {
 };
 
 struct queue_entry {
-	const char *p; /* next byte to send; NULL: in copies, at `at` */
+	const char *p; /* next byte to send; NULL: at `at` of copies */
 	size_t at;
 	size_t len; /* of the whole write */
 	size_t sent;
@@ -68,8 +68,9 @@ struct queue {
 	int nwaiting; /* ... not fully sent ones */
 	int64_t chunks; /* chunks waiting, partly sent ones too */
 	size_t bytes; /* bytes waiting in entries */
-	struct buf copies; /* bytes of copied entries ... */
-	size_t copies_base; /* ... and the `at` of the first one */
+	char *copies; /* ring of copied entries; NULL: none yet */
+	size_t copies_size; /* chunks_max times chunk_size */
+	size_t copies_at, copies_len; /* what of it waits */
 
 	struct queue_wire wires[3]; /* one begun, the rest, a file range */
 	int nwires;
@@ -117,7 +118,8 @@ void queue_add(struct queue *q, const void *p, size_t n,
 
 /*
  * Copy what is left of the newest entry, so that the caller's bytes may go.
- * Neighbouring copies are gathered.  -1 with ENOMEM.
+ * Neighbouring copies are gathered.  -1 with ENOMEM, also if there is more than
+ * chunks_max chunks of chunk_size bytes.
  */
 int queue_own(struct queue *q);
 

@@ -474,7 +474,9 @@ go_on(struct serve *s)
 		}
 		got = request_receive_head(r);
 		if (got == -1 && errno == EAGAIN)
-			return FATE_UNFINISHED;
+			return answered && strict_is_blank(&r->strict)
+				? FATE_NEXT
+				: FATE_UNFINISHED;
 		if (got == 0 && r->len > 0 && !s->announced &&
 			!strict_is_blank(&r->strict))
 			return refuse(s, 400); /* half a head, half a close */

@@ -392,7 +392,7 @@ START_TEST(each_release_exactly_once)
 	/* waits; then sent with the second one, which goes over the limit */
 	response_write(&rig.res, "a", 1, count_release, &n[0]);
 	ck_assert_int_eq(n[0], 0);
-	ck_assert_uint_eq(rig.flusher.queue.copies.len, 0);
+	ck_assert_uint_eq(rig.flusher.queue.copies_len, 0);
 	response_write(&rig.res, bytes, sizeof(bytes), count_release, &n[1]);
 	ck_assert_int_eq(n[0], 1);
 	ck_assert_int_eq(response_flush(&rig.res), 0);

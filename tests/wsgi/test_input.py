@@ -226,7 +226,8 @@ class Blocks(unittest.TestCase):
         with Server(app, input_block_size='64k', wrapper=[
                 'strace', '-f', '-o', '/dev/stderr', '-e',
                 'trace=recvfrom,recvmsg,read,mmap']) as s:
-            data = b'x' * (8 << 20)
+            # So large that malloc maps it, whatever a worker keeps.
+            data = b'x' * (136 << 20)
             r = fetch(s, 'POST', path, data, [('X-App', name)])
             self.assertIn(b'%d' % len(data), r.body)
             log = s.log()

@@ -1,0 +1,127 @@
+/*
+ * test_memory.c -- what a worker takes is what README.md works out from the
+ * settings, and no more.
+ *
+ * Each of its parts is made large by a setting and then filled by clients.
+ */
+#include "process/client.h"
+#include "process/harness.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *memory_suite(void);
+
+#define KIB 1024
+#define HEADS 100
+#define HEAD_KB 64
+#define CHUNKS 64
+#define CHUNK_KB 64
+#define BLOCK_KB 2048
+#define SLACK_KB 1024 /* what malloc and the kernel round up to */
+
+static long
+rss(pid_t worker)
+{
+	return proc_status(worker, "RssAnon");
+}
+
+/* Most of the largest head that is allowed, and no end of it. */
+static void
+send_unfinished_head(struct client *c)
+{
+	char line[8 * KIB] = "X: ";
+	int i;
+
+	memset(line + 3, 'x', sizeof(line) - 3);
+	memcpy(line + sizeof(line) - 2, "\r\n", 2);
+	client_puts(c, "GET / HTTP/1.1\r\nHost: t\r\n");
+	for (i = 0; i < HEAD_KB / 8 - 1; i++)
+		client_send(c, line, sizeof(line));
+}
+
+/* It has come to be about as much as all of them may take, and not more. */
+static void
+must_grow(pid_t worker, long from, long kb)
+{
+	while (rss(worker) - from < kb * 3 / 4)
+		usleep(10000);
+	MUST(rss(worker) - from < kb + SLACK_KB, "%ld kB", rss(worker) - from);
+}
+
+START_TEST(parts_by_their_settings)
+{
+	struct client heads[HEADS], slow, reader;
+	struct server s;
+	struct answer a;
+	pid_t worker;
+	long at, top;
+	int i;
+
+	if (sanitized())
+		return;
+	server_start(&s,
+		"[limits]\nrequest-head = %dk\n[buffers]\n"
+		"input-block-size = %dk\n"
+		"outgoing-body-buffer-chunks = %d\n"
+		"outgoing-body-chunk-size = %dk\n[timeouts]\n"
+		"header-timeout = 1m\nsend-timeout = 1m\n[app]\napp = %s\n",
+		HEAD_KB, BLOCK_KB, CHUNKS, CHUNK_KB, APP("probe"));
+	worker = server_worker(&s);
+	must_get(&s, "/", "probe");
+	top = proc_status(worker, "VmHWM");
+	MUST(rss(worker) < 4 * KIB, "%ld kB with nothing to do", rss(worker));
+
+	at = rss(worker);
+	for (i = 0; i < HEADS; i++) {
+		client_open(&heads[i], &s);
+		send_unfinished_head(&heads[i]);
+	}
+	must_grow(worker, at, HEADS * HEAD_KB);
+
+	/* The block: an application that reads little at a time. */
+	at = rss(worker);
+	client_open(&reader, &s);
+	client_printf(&reader,
+		"POST /read?size=10 HTTP/1.1\r\nHost: t\r\n"
+		"Content-Length: %d\r\n\r\n",
+		3 * BLOCK_KB * KIB);
+	for (i = 0; i < 3 * BLOCK_KB; i++)
+		client_send(&reader, heads, KIB);
+	client_read(&reader, &a);
+	MUST(a.status == 200, "%s", a.head);
+	answer_done(&a);
+	client_done(&reader);
+	must_grow(worker, at, BLOCK_KB);
+
+	/* The chunks: a client that does not read. */
+	at = rss(worker);
+	client_open(&slow, &s);
+	client_printf(&slow,
+		"GET /big?n=40000000&size=%d HTTP/1.1\r\nHost: t\r\n\r\n",
+		CHUNK_KB * KIB);
+	must_grow(worker, at, CHUNKS * CHUNK_KB);
+	client_read(&slow, &a);
+	MUST(a.body.n == 40000000, "%zu", a.body.n);
+	answer_done(&a);
+	client_done(&slow);
+
+	for (i = 0; i < HEADS; i++)
+		client_done(&heads[i]);
+	top = proc_status(worker, "VmHWM") - top;
+	MUST(top < HEADS * HEAD_KB + BLOCK_KB + CHUNKS * CHUNK_KB + SLACK_KB,
+		"%ld kB in all", top);
+	server_stop(&s);
+}
+END_TEST
+
+Suite *
+memory_suite(void)
+{
+	Suite *suite = suite_create("memory");
+	TCase *tc = harness_case(suite, "memory");
+
+	tcase_add_test(tc, parts_by_their_settings);
+	return suite;
+}
