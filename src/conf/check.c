@@ -43,11 +43,8 @@ check_app(struct load *l)
 {
 	const struct key *k = find("app");
 
-	if (!l->c->app && !l->args->app_optional && !is_refused(l, k)) {
-		/* named as nowhere: it is missing, not wrong, on that line */
-		l->c->source[k - keys] = CONF_DEFAULT;
+	if (!l->c->app && !l->args->app_optional && !is_refused(l, k))
 		load_fault(l, k, "not set");
-	}
 }
 
 /* ---- addresses ---- */

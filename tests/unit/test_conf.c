@@ -374,7 +374,7 @@ END_TEST
 START_TEST(no_application)
 {
 	must_refuse("[app]\n", "app: not set\n");
-	must_refuse("[app]\napp =\n", "app: not set\n");
+	must_refuse("[app]\napp =\n", "narwhal.ini:2: app: not set\n");
 	args.app_optional = true;
 	ck_assert_ptr_nonnull(load());
 }
