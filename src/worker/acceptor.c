@@ -164,7 +164,8 @@ fail(struct acceptor *a)
 	case ENOBUFS:
 	case ENOMEM:
 		rest(a);
-		park_close_idle(a->park);
+		/* One that came just now is about to say something. */
+		park_close_idle(a->park, clock_us() - PAUSE_US);
 		break;
 	}
 }

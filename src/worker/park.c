@@ -128,7 +128,7 @@ park_add(struct park *p, int fd, const struct sockaddr_storage *peer,
 	int slot = p->lists[PARK_FREE].first;
 
 	if (slot == -1) {
-		if (!park_close_idle(p)) {
+		if (!park_close_idle(p, CLOCK_NEVER)) {
 			errno = EBUSY;
 			return -1;
 		}
@@ -237,16 +237,23 @@ park_close(struct park *p, int slot)
 	move(p, slot, PARK_FREE, 0);
 }
 
+/* Since when a connection on the list of NEW or IDLE has been there. */
+static int64_t
+waits_since(const struct park *p, int slot)
+{
+	const struct park_slot *s = &p->slots[slot];
+
+	return s->deadline -
+		(s->state == PARK_NEW ? p->new_timeout_us : p->keepalive_us);
+}
+
 /* The one of two idle connections, or -1, that has waited longer. */
 static int
 older(const struct park *p, int new, int idle)
 {
 	if (new == -1 || idle == -1)
 		return new == -1 ? idle : new;
-	return p->slots[idle].deadline - p->keepalive_us <
-			p->slots[new].deadline - p->new_timeout_us
-		? idle
-		: new;
+	return waits_since(p, idle) < waits_since(p, new) ? idle : new;
 }
 
 /* Its request has come, we have only not looked yet: then it is not idle. */
@@ -259,7 +266,7 @@ has_input(int fd)
 }
 
 bool
-park_close_idle(struct park *p)
+park_close_idle(struct park *p, int64_t since)
 {
 	int new = p->lists[PARK_NEW].first, idle = p->lists[PARK_IDLE].first;
 	int slot;
@@ -271,7 +278,7 @@ park_close_idle(struct park *p)
 		else
 			idle = p->slots[slot].next;
 	}
-	if (slot == -1)
+	if (slot == -1 || waits_since(p, slot) >= since)
 		return false;
 	park_close(p, slot);
 	return true;

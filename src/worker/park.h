@@ -114,10 +114,10 @@ int park_next_ready(const struct park *p);
 void park_close(struct park *p, int slot);
 
 /*
- * Close the oldest idle connection, if there is one on whose socket nothing
- * has come either; else false.
+ * Close the oldest idle connection, if there is one that was so before `since`
+ * and on whose socket nothing has come either; else false.
  */
-bool park_close_idle(struct park *p);
+bool park_close_idle(struct park *p, int64_t since);
 
 /* The earliest deadline, CLOCK_NEVER without one, and a slot past it, or -1. */
 int64_t park_next_deadline(const struct park *p);

@@ -124,7 +124,7 @@ START_TEST(the_oldest_idle_one_makes_room)
 	park_head(&park, slot[1], "G", 1, &strict, 0);
 	park_head(&park, slot[2], "G", 1, &strict, 0);
 	ck_assert(!park_has_room(&park));
-	ck_assert(!park_close_idle(&park));
+	ck_assert(!park_close_idle(&park, CLOCK_NEVER));
 	ck_assert_int_eq(add(6), -1);
 }
 END_TEST
@@ -136,12 +136,24 @@ START_TEST(one_whose_request_has_come_is_not_idle)
 	for (i = 0; i < 4; i++)
 		add(i);
 	ck_assert_int_eq(write(clients[0], "G", 1), 1);
-	ck_assert(park_close_idle(&park));
+	ck_assert(park_close_idle(&park, CLOCK_NEVER));
 	ck_assert(!is_closed(0));
 	ck_assert(is_closed(1));
 	for (i = 2; i < 4; i++)
 		ck_assert_int_eq(write(clients[i], "G", 1), 1);
-	ck_assert(!park_close_idle(&park));
+	ck_assert(!park_close_idle(&park, CLOCK_NEVER));
+}
+END_TEST
+
+START_TEST(one_that_came_just_now_is_not_idle)
+{
+	park_new(&park, add(0), 1000);
+	park_idle(&park, add(1), 900);
+	ck_assert(!park_close_idle(&park, 900));
+	ck_assert(park_close_idle(&park, 901));
+	ck_assert(is_closed(1));
+	ck_assert(!park_close_idle(&park, 1000));
+	ck_assert(park_close_idle(&park, 1001));
 }
 END_TEST
 
@@ -197,7 +209,7 @@ START_TEST(those_whose_request_is_here_take_turns)
 	ck_assert_uint_eq(park.slots[a].head->len, 8);
 	ck_assert_int_eq(memcmp(park.slots[a].head->p, "GET / HT", 8), 0);
 	/* Neither idle nor overdue, however long it takes. */
-	ck_assert(!park_close_idle(&park));
+	ck_assert(!park_close_idle(&park, CLOCK_NEVER));
 	ck_assert_int_eq(park_next_deadline(&park), CLOCK_NEVER);
 	ck_assert_int_eq(park_overdue(&park, 100 * HEADER), -1);
 	bytes[1].iov_len = 0;
@@ -237,6 +249,7 @@ park_suite(void)
 	tcase_add_test(t, an_unfinished_head_keeps_its_first_deadline);
 	tcase_add_test(t, the_oldest_idle_one_makes_room);
 	tcase_add_test(t, one_whose_request_has_come_is_not_idle);
+	tcase_add_test(t, one_that_came_just_now_is_not_idle);
 	tcase_add_test(t, what_arrives_is_told_by_slot);
 	tcase_add_test(t, a_lingering_one_ends_when_its_peer_takes_nothing);
 	tcase_add_test(t, those_whose_request_is_here_take_turns);
