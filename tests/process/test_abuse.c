@@ -195,8 +195,10 @@ START_TEST(chunks_without_number)
 	struct server s;
 	struct client c;
 	struct answer a;
+	struct load *l;
 
 	server_start(&s, "[app]\napp = %s\n", APP("probe"));
+	l = load_start(server_port(&s, 0), 2, "/");
 	client_open(&c, &s);
 	client_puts(&c, POST("Transfer-Encoding: chunked"));
 	send_many(&c, "1\r\nx\r\n", 100000);
@@ -207,6 +209,7 @@ START_TEST(chunks_without_number)
 	client_puts(&c, GET);
 	must_answer(&c, 200);
 	client_done(&c);
+	load_stop(l);
 	server_stop(&s);
 }
 END_TEST
@@ -229,10 +232,12 @@ START_TEST(what_has_no_end_is_ended)
 	struct server s;
 	struct client c;
 	struct answer a;
+	struct load *l;
 	long rss;
 
 	server_start(&s, "[app]\napp = %s\n", APP("probe"));
-	must_get(&s, "/", "probe");
+	l = load_start(server_port(&s, 0), 2, "/");
+	UNTIL(load_count(l) > 10);
 	rss = proc_status(server_worker(&s), "VmHWM");
 	client_open(&c, &s);
 	client_puts(&c, endless[_i].first);
@@ -243,7 +248,7 @@ START_TEST(what_has_no_end_is_ended)
 	client_done(&c);
 	rss = proc_status(server_worker(&s), "VmHWM") - rss;
 	MUST(rss < 2048 || sanitized(), "it grew by %ld kB", rss);
-	must_get(&s, "/", "probe");
+	load_stop(l);
 	server_stop(&s);
 }
 END_TEST
