@@ -341,17 +341,24 @@ enter(const struct conf *c)
 	return 0;
 }
 
+/* A number no other worker has. */
+static uint64_t
+chance(void)
+{
+	uint64_t r;
+
+	if (getentropy(&r, sizeof(r)) == -1)
+		r = (uint64_t)clock_us() * (uint64_t)getpid();
+	return r;
+}
+
 /* max-requests and its share of the jitter, another one for each worker. */
 static uint64_t
 max_requests(const struct conf *c)
 {
-	uint64_t r = 0;
-
 	if (c->max_requests == 0 || c->max_requests_jitter == 0)
 		return c->max_requests;
-	if (getentropy(&r, sizeof(r)) == -1)
-		r = (uint64_t)clock_us() * (uint64_t)getpid();
-	return c->max_requests + r % (c->max_requests_jitter + 1);
+	return c->max_requests + chance() % (c->max_requests_jitter + 1);
 }
 
 static int
@@ -491,6 +498,8 @@ worker_main(const struct worker_setup *setup)
 		exit(WORKER_NO_BOOT);
 	signals_follow_master();
 	forkguard_init(forget, &w);
+	/* The numbers of rand() are not the same in all workers. */
+	srand((unsigned)chance());
 	if (serve_open_app(&w.serve, setup->conf->app) == -1)
 		exit(WORKER_NO_APP);
 	acceptor_listen(&w.acceptor);

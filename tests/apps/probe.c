@@ -140,6 +140,12 @@ do_pid(nw_request *r)
 }
 
 static int
+do_rand(nw_request *r)
+{
+	return say(r, "%d %d", getpid(), rand());
+}
+
+static int
 do_env(nw_request *r)
 {
 	const char *v = getenv(argument(r));
@@ -458,6 +464,7 @@ static const struct {
 	{"/system", do_system},
 	{"/masks", do_masks},
 	{"/pid", do_pid},
+	{"/rand", do_rand},
 	{"/env", do_env},
 	{"/option", do_option},
 	{"/setting", do_setting},

@@ -284,6 +284,33 @@ START_TEST(warm_worker_allocates_nothing)
 }
 END_TEST
 
+/* ---- chance ---- */
+
+/* The first number of rand() in each of four workers: no two are the same. */
+START_TEST(workers_have_chances_of_their_own)
+{
+	struct server s;
+	struct answer a;
+	int seen[4][2], n = 0, pid, number, i;
+
+	server_start(&s, "workers = 4\n[app]\napp = " APP("probe") "\n");
+	server_wait_workers(&s, 4);
+	while (n < 4) {
+		get(&s, "/rand", &a);
+		MUST(sscanf(a.body.p, "%d %d", &pid, &number) == 2, "%s",
+			a.body.p);
+		answer_done(&a);
+		for (i = 0; i < n && seen[i][0] != pid; i++)
+			ck_assert_int_ne(seen[i][1], number);
+		if (i < n)
+			continue;
+		seen[n][0] = pid;
+		seen[n++][1] = number;
+	}
+	server_stop(&s);
+}
+END_TEST
+
 /* ---- forks ---- */
 
 /* handle returns in a fork: that process ends, and nothing is sent twice. */
@@ -381,6 +408,7 @@ apps_suite(void)
 	tcase_add_loop_test(t, warm_worker_allocates_nothing, 0, 2);
 
 	t = harness_case(s, "forks");
+	tcase_add_test(t, workers_have_chances_of_their_own);
 	tcase_add_test(t, fork_that_returns);
 	tcase_add_test(t, fork_has_nothing_of_the_worker);
 	tcase_add_test(t, fork_that_stays);
