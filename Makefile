@@ -197,6 +197,9 @@ $(OBJ)/tests/%.o: tests/%.c
 $(OBJ)/tests/unit/main.o: $(OBJ)/tests/unit/suites.h
 $(OBJ)/tests/process/main.o: $(OBJ)/tests/process/suites.h
 
+# Beside applications that are loaded, this one has a name of its own.
+$(OBJ)/tests/apps/witness.o: CPPFLAGS += -Dnarwhal_app=witness_app
+
 # The second reader of requests, and what it is held against.
 $(RFC): $(RFC_SRC:%.c=$(OBJ)/%.o)
 	@rm -f $@

@@ -16,6 +16,8 @@
 
 #define FOREVER_US (INT64_MAX / 4)
 
+extern const nw_app witness_app; /* narwhal_app of tests/apps/witness.c */
+
 const struct serve_settings tank_small = {
 	.request = {{2048, 512, 20, 256}, 1000, 512},
 	.conn = {FOREVER_US, FOREVER_US, 0, 0, 0, 0},
@@ -142,7 +144,7 @@ tank_open(const struct serve_settings *settings)
 		t->log, "%(h)s %(r)s %(s)s %(b)s %({host}i)s %(Q)s"));
 	t->serve.bound = &bound;
 	t->serve.hooks = (struct conn_hooks){move, go_on, t};
-	t->serve.app.def = &narwhal_app;
+	t->serve.app.def = &witness_app;
 	tank_read_size(4096);
 }
 
