@@ -88,14 +88,11 @@ heed_ready(struct master *m, int slot)
 static void
 heed_retiring(struct master *m, int slot)
 {
-	const struct leash_message look = {
-		.word = LEASH_LOOK, .error_fd = -1, .access_fd = -1};
-
 	pool_retiring(&m->pool, slot, clock_us());
 	for (int i = 0; i < POOL_SLOTS_MAX; i++)
 		if (pool_slot_is_serving(&m->pool.slots[i]) &&
 			m->pool.slots[i].leash != -1)
-			leash_send(m->pool.slots[i].leash, &look);
+			leash_look(m->pool.slots[i].leash);
 }
 
 static void

@@ -81,6 +81,16 @@ leash_send(int fd, const struct leash_message *m)
 	return r == -1 ? -1 : 0;
 }
 
+void
+leash_look(int fd)
+{
+	const struct leash_message m = {
+		.word = LEASH_LOOK, .error_fd = -1, .access_fd = -1};
+
+	if (fd_unsent(fd) == 0)
+		leash_send(fd, &m);
+}
+
 static size_t
 detach_fds(struct msghdr *msg, int *fds)
 {

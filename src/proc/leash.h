@@ -2,8 +2,8 @@
  * leash.h -- the SOCK_SEQPACKET pair between the master and one worker.
  *
  * Up: ready, retiring.  Down: retire, drain, look, new logs.  Each message is
- * one packet.  EOF means the other side is gone, and is the only way a worker
- * learns of the master's death.
+ * one packet.  EOF means the other side is gone, and is what ends a worker whose
+ * master died.
  */
 #ifndef PROC_LEASH_H
 #define PROC_LEASH_H
@@ -39,6 +39,13 @@ int leash_open(int *ret_master, int *ret_worker);
 
 /* -1 with errno; the descriptors in a LOGS message stay the caller's. */
 int leash_send(int fd, const struct leash_message *m);
+
+/*
+ * Down: LOOK, unless the worker has something to read anyway: it looks at the
+ * queues after whatever it read.  So no number of them fills the leash of a
+ * busy one.
+ */
+void leash_look(int fd);
 
 /*
  * 1 with a message (LEASH_EOF too), 0 if none is there, -1 with errno (EPROTO:

@@ -55,6 +55,26 @@ START_TEST(words)
 }
 END_TEST
 
+/* A busy worker reads none of them: one is enough, and none with others. */
+START_TEST(looks_do_not_pile_up)
+{
+	struct leash_message m = {LEASH_RETIRE, 0, -1, -1};
+
+	for (int i = 0; i < 10000; i++)
+		leash_look(down);
+	ck_assert_int_eq(leash_send(down, &m), 0);
+	ck_assert_int_eq(leash_receive(up, &m), 1);
+	ck_assert_int_eq(m.word, LEASH_LOOK);
+	leash_look(down);
+	ck_assert_int_eq(leash_receive(up, &m), 1);
+	ck_assert_int_eq(m.word, LEASH_RETIRE);
+	ck_assert_int_eq(leash_receive(up, &m), 0);
+	leash_look(down);
+	ck_assert_int_eq(leash_receive(up, &m), 1);
+	ck_assert_int_eq(m.word, LEASH_LOOK);
+}
+END_TEST
+
 /* In each row: is there an error log, an access log? */
 START_TEST(descriptors)
 {
@@ -178,6 +198,7 @@ leash_suite(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, words);
+	tcase_add_test(t, looks_do_not_pile_up);
 	tcase_add_loop_test(t, descriptors, 0, 4);
 	tcase_add_test(t, other_side_is_gone);
 	tcase_add_test(t, gone_with_unread_messages);
