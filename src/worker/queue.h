@@ -25,7 +25,7 @@ enum queue_framing {
 	QUEUE_LENGTH, /* Content-Length is declared in the head */
 	QUEUE_CHUNKED,
 	QUEUE_CLOSE, /* HTTP/1.0: ended by closing */
-	QUEUE_NONE /* HEAD, 204, 304: body bytes are never added */
+	QUEUE_NONE /* HEAD, 204, 205, 304: body bytes are never added */
 };
 
 struct queue_entry {

@@ -246,17 +246,14 @@ glance(struct worker *w, struct epoll_event *e)
 	return n == 0 && !busy ? wait_for_events(w, e, NAP_MS) : n;
 }
 
-/* How long a sleep that begins now may be. */
+/* When a sleep must end, whatever comes. */
 static int64_t
-wake_at(struct worker *w, int64_t now)
+wake_at(const struct worker *w)
 {
 	int64_t until = park_next_deadline(&w->park);
 
 	if (acceptor_wake_at(&w->acceptor) < until)
 		until = acceptor_wake_at(&w->acceptor);
-	if (w->served)
-		w->quiet_at = now + QUIET_US;
-	w->served = false;
 	return w->quiet_at < until ? w->quiet_at : until;
 }
 
@@ -267,9 +264,12 @@ sleep_for_events(struct worker *w, struct epoll_event *e)
 	int64_t now = clock_us();
 	int n = 0;
 
+	if (w->served)
+		w->quiet_at = now + QUIET_US;
+	w->served = false;
 	signals_hold();
 	if (!signals_pending(SIGTERM) || w->serve.retiring)
-		n = wait_for_events(w, e, clock_poll_ms(now, wake_at(w, now)));
+		n = wait_for_events(w, e, clock_poll_ms(now, wake_at(w)));
 	signals_release();
 	if (n == 0 && w->quiet_at <= clock_us()) {
 		heap_give_back();
