@@ -10,30 +10,10 @@
  */
 #include "kit.h"
 
-struct text {
-	char *p;
-	size_t len, cap;
-};
-
-static char *
-room_for(struct text *t, size_t n)
-{
-	if (t->len + n > t->cap) {
-		t->cap = (t->len + n) * 2;
-		t->p = realloc(t->p, t->cap);
-		if (t->p == NULL)
-			abort(); /* a test on a machine without memory */
-	}
-	return t->p + t->len;
-}
-
 static void
 add(struct text *t, const char *z)
 {
-	size_t n = strlen(z);
-
-	memcpy(room_for(t, n), z, n);
-	t->len += n;
+	add_bytes(t, z, strlen(z));
 }
 
 static void

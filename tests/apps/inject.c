@@ -1,9 +1,10 @@
 /*
  * inject.c -- no application: preloaded, it lets the n-th of some call fail.
  *
- * INJECT is CALL:WHAT:N; the CALL watch is the epoll_ctl() of a listener, WHAT is the name of an errno, or short for a transfer
- * of one byte.  Counting begins with a process's first accept4(), so that only
- * workers are met, and nothing of their boot.
+ * INJECT is CALL:WHAT:N; the CALL `watch` is the epoll_ctl() of a listener, WHAT
+ * is the name of an errno, or short for a transfer of one byte.  Counting begins
+ * with a process's first accept4(), so that only workers are met, and nothing of
+ * their boot.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -162,4 +162,30 @@ fnv(uint32_t h, const void *p, size_t n)
 	return h;
 }
 
+/* Bytes that are added to; p is malloc'd. */
+struct text {
+	char *p;
+	size_t len, cap;
+};
+
+/* Where the next n bytes go; they are t's when t->len has grown by them. */
+KIT char *
+room_for(struct text *t, size_t n)
+{
+	if (t->len + n > t->cap) {
+		t->cap = (t->len + n) * 2;
+		t->p = realloc(t->p, t->cap);
+		if (t->p == NULL)
+			abort(); /* a test on a machine without memory */
+	}
+	return t->p + t->len;
+}
+
+KIT void
+add_bytes(struct text *t, const char *p, size_t n)
+{
+	memcpy(room_for(t, n), p, n);
+	t->len += n;
+}
+
 #endif

@@ -12,65 +12,41 @@
  */
 #include "kit.h"
 
-struct testimony {
-	char *p;
-	size_t len, cap;
-};
-
-static char *
-room_for(struct testimony *t, size_t n)
-{
-	if (t->cap - t->len < n) {
-		t->cap = (t->len + n) * 2;
-		t->p = realloc(t->p, t->cap);
-		if (t->p == NULL)
-			abort(); /* a test on a machine without memory */
-	}
-	return t->p + t->len;
-}
-
 static void
-add(struct testimony *t, const char *p, size_t n)
-{
-	memcpy(room_for(t, n), p, n);
-	t->len += n;
-}
-
-static void
-add_fields(struct testimony *t, const nw_field *f, size_t n)
+add_fields(struct text *t, const nw_field *f, size_t n)
 {
 	for (; n > 0; n--, f++) {
-		add(t, f->name.p, f->name.len);
-		add(t, ": ", 2);
-		add(t, f->value.p, f->value.len);
-		add(t, "\n", 1);
+		add_bytes(t, f->name.p, f->name.len);
+		add_bytes(t, ": ", 2);
+		add_bytes(t, f->value.p, f->value.len);
+		add_bytes(t, "\n", 1);
 	}
 }
 
 static void
-add_head(struct testimony *t, nw_request *r)
+add_head(struct text *t, nw_request *r)
 {
 	const nw_field *f;
 	size_t n;
 
-	add(t, nw_method(r).p, nw_method(r).len);
-	add(t, " ", 1);
-	add(t, nw_target(r).p, nw_target(r).len);
-	add(t, nw_minor_version(r) ? " HTTP/1.1\n" : " HTTP/1.0\n", 10);
+	add_bytes(t, nw_method(r).p, nw_method(r).len);
+	add_bytes(t, " ", 1);
+	add_bytes(t, nw_target(r).p, nw_target(r).len);
+	add_bytes(t, nw_minor_version(r) ? " HTTP/1.1\n" : " HTTP/1.0\n", 10);
 	f = nw_fields(r, &n);
 	add_fields(t, f, n);
-	add(t, "\n", 1);
+	add_bytes(t, "\n", 1);
 }
 
 static void
-add_trailers(struct testimony *t, nw_request *r)
+add_trailers(struct text *t, nw_request *r)
 {
 	const nw_field *f;
 	size_t n;
 
 	if (nw_content_length(r) != -1)
 		return;
-	add(t, "\n", 1);
+	add_bytes(t, "\n", 1);
 	f = nw_trailers(r, &n);
 	add_fields(t, f, n);
 }
@@ -78,7 +54,7 @@ add_trailers(struct testimony *t, nw_request *r)
 static int
 tell(nw_request *r, size_t max)
 {
-	struct testimony t = {NULL, 0, 0};
+	struct text t = {NULL, 0, 0};
 	ssize_t n = 0;
 
 	add_head(&t, r);
@@ -95,7 +71,7 @@ tell(nw_request *r, size_t max)
 static int
 pass(nw_request *r)
 {
-	struct testimony t = {NULL, 0, 0};
+	struct text t = {NULL, 0, 0};
 	int result;
 
 	add_head(&t, r);

@@ -249,6 +249,7 @@ START_TEST(what_has_no_end_is_ended)
 	rss = proc_status(server_worker(&s), "VmHWM") - rss;
 	MUST(rss < 2048 || sanitized(), "it grew by %ld kB", rss);
 	load_stop(l);
+	must_get(&s, "/", "probe");
 	server_stop(&s);
 }
 END_TEST

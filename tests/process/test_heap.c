@@ -43,8 +43,7 @@ START_TEST(large_objects)
 	}
 	/* Once it is new memory; huge pages, where given, need still fewer. */
 	ck_assert_int_lt(proc_faults(worker) - before, 2 * pages);
-	while (proc_status(worker, "VmRSS") > LARGE / 1024)
-		usleep(20000);
+	UNTIL(proc_status(worker, "VmRSS") <= LARGE / 1024);
 	client_printf(&c, "GET /pid HTTP/1.1\r\nHost: t\r\n\r\n");
 	client_read(&c, &a);
 	ck_assert_int_eq(a.status, 200);

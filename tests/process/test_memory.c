@@ -8,8 +8,8 @@
 #include "process/harness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 Suite *memory_suite(void);
 
@@ -45,8 +45,7 @@ send_unfinished_head(struct client *c)
 static void
 must_grow(pid_t worker, long from, long kb)
 {
-	while (rss(worker) - from < kb * 3 / 4)
-		usleep(10000);
+	UNTIL(rss(worker) - from >= kb * 3 / 4);
 	MUST(rss(worker) - from < kb + SLACK_KB, "%ld kB", rss(worker) - from);
 }
 
@@ -57,6 +56,7 @@ START_TEST(parts_by_their_settings)
 	struct answer a;
 	pid_t worker;
 	long at, top;
+	char *body;
 	int i;
 
 	if (sanitized())
@@ -87,8 +87,9 @@ START_TEST(parts_by_their_settings)
 		"POST /read?size=10 HTTP/1.1\r\nHost: t\r\n"
 		"Content-Length: %d\r\n\r\n",
 		3 * BLOCK_KB * KIB);
-	for (i = 0; i < 3 * BLOCK_KB; i++)
-		client_send(&reader, heads, KIB);
+	body = some_bytes(3 * BLOCK_KB * KIB);
+	client_send(&reader, body, 3 * BLOCK_KB * KIB);
+	free(body);
 	client_read(&reader, &a);
 	MUST(a.status == 200, "%s", a.head);
 	answer_done(&a);

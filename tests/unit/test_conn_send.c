@@ -89,18 +89,26 @@ client_takes_a_little(void *arg)
 	return true;
 }
 
+/* A send that lets the client act while it waits, until it gives him up. */
+static void
+must_time_out(int64_t timeout_us, bool (*act)(void *))
+{
+	tcp.limits.send_timeout_us = timeout_us;
+	tcp.conn.drain = act;
+	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
+	tcp_wait_readable();
+	errno = 0;
+	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+}
+
 START_TEST(a_client_that_takes_a_little_is_waited_for)
 {
 	int n = tcp_fill();
 
-	tcp.limits.send_timeout_us = 20000;
-	tcp.conn.drain = client_takes_a_little;
-	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
-	tcp_wait_readable();
 	/* Five times it takes some of it, then nothing any more. */
-	errno = 0;
-	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), -1);
-	ck_assert_int_eq(errno, ETIMEDOUT);
+	rounds = 0;
+	must_time_out(20000, client_takes_a_little);
 	ck_assert_int_eq(rounds, 5);
 	ck_assert_uint_ge(tcp.conn.blocked_out_us, 5 * 20000);
 	ck_assert_uint_lt(tcp.got, (size_t)n * 64 * 1024);
@@ -119,13 +127,7 @@ client_takes_once(void *arg)
 START_TEST(silence_counts_from_what_was_taken_last)
 {
 	tcp_fill();
-	tcp.limits.send_timeout_us = 1000000;
-	tcp.conn.drain = client_takes_once;
-	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
-	tcp_wait_readable();
-	errno = 0;
-	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), -1);
-	ck_assert_int_eq(errno, ETIMEDOUT);
+	must_time_out(1000000, client_takes_once);
 	ck_assert_uint_ge(tcp.conn.blocked_out_us, 1000000);
 	ck_assert_uint_lt(tcp.conn.blocked_out_us, 1900000);
 }
@@ -136,14 +138,8 @@ START_TEST(a_client_that_takes_too_little_is_given_up)
 {
 	rounds = 0;
 	tcp_fill();
-	tcp.limits.send_timeout_us = 20000;
 	tcp.limits.min_send_rate = 16 << 20;
-	tcp.conn.drain = client_takes_a_little;
-	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
-	tcp_wait_readable();
-	errno = 0;
-	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), -1);
-	ck_assert_int_eq(errno, ETIMEDOUT);
+	must_time_out(20000, client_takes_a_little);
 	ck_assert_int_eq(rounds, 1);
 }
 END_TEST
@@ -160,12 +156,7 @@ START_TEST(input_nobody_wants_does_not_keep_a_send_awake)
 {
 	rounds = 0;
 	tcp_fill();
-	tcp.limits.send_timeout_us = 20000;
-	tcp.conn.drain = drains_no_more;
-	ck_assert_int_eq(write(tcp.client, "x", 1), 1);
-	tcp_wait_readable();
-	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), -1);
-	ck_assert_int_eq(errno, ETIMEDOUT);
+	must_time_out(20000, drains_no_more);
 	ck_assert_int_eq(rounds, 1);
 }
 END_TEST
