@@ -420,26 +420,55 @@ START_TEST(address_comes_back_while_it_drains)
 END_TEST
 
 /* The unix socket keeps its inode over reloads, and goes with the last one. */
+/* Requests over a unix socket, of which no worker serves more than two. */
+static void
+wear_out(const char *path, const struct stat *before)
+{
+	struct client c;
+	struct answer a;
+	struct stat now;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		client_open_unix(&c, path);
+		client_puts(&c, "GET /ok HTTP/1.1\r\nHost: t\r\n\r\n");
+		client_read(&c, &a);
+		MUST(a.status == 200, "%s", a.head);
+		answer_done(&a);
+		client_done(&c);
+		MUST(stat(path, &now) == 0 && now.st_ino == before->st_ino,
+			"another socket");
+	}
+}
+
 START_TEST(unix_socket_stays_the_same)
 {
 	struct server s;
+	struct client c;
 	struct stat before, after;
 	const char *path;
 	int i;
 
 	server_init(&s);
 	path = strdup(server_path(&s, "socket"));
-	server_ini(&s, "[server]\nbind = unix:%s\n" PROBE_APP, path);
+	server_ini(&s, "[server]\nbind = unix:%s\nmax-requests = 2\n" PROBE_APP,
+		path);
 	server_spawn(&s);
 	server_wait_ready(&s);
 	MUST(stat(path, &before) == 0, "no socket");
 	MUST((before.st_mode & 0777) == 0660, "mode %o", before.st_mode);
+	wear_out(path, &before);
 	for (i = 0; i < 3; i++) {
 		server_signal(&s, SIGHUP);
 		server_wait_log(&s, RELOADED);
 	}
-	MUST(stat(path, &after) == 0 && after.st_ino == before.st_ino,
-		"another socket");
+	wear_out(path, &before);
+	client_open_unix(&c, path);
+	client_puts(&c, "GET /exit?status=1 HTTP/1.1\r\nHost: t\r\n\r\n");
+	client_slurp(&c);
+	client_done(&c);
+	server_wait_log(&s, "died after .*: exit 1");
+	wear_out(path, &before);
 	server_signal(&s, SIGTERM);
 	MUST(server_wait_exit(&s) == 0, "exit status");
 	MUST(stat(path, &after) == -1, "the socket is left behind");
