@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,43 @@ conn_local(struct conn *c)
 	if (c->local.len == 0)
 		conn_read_local(c->fd, &c->local);
 	return &c->local;
+}
+
+/* ---- clients that left ---- */
+
+/* How long a reset may be on its way; one that takes longer is found later. */
+#define RESET_US 10000
+
+/* One round trip, as far as the kernel knows; 0: it is no TCP connection. */
+static int64_t
+round_trip_us(const struct conn *c)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == -1)
+		return 0;
+	return info.tcpi_rtt < RESET_US / 2 ? 2 * (int64_t)info.tcpi_rtt + 1
+					    : RESET_US;
+}
+
+bool
+conn_is_deserted(struct conn *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+	int64_t us;
+
+	if (poll(&p, 1, 0) != 1)
+		return false;
+	if (p.revents & (POLLHUP | POLLERR))
+		return true;
+	us = round_trip_us(c);
+	if (us == 0) /* a unix socket whose peer is there */
+		return false;
+	if (flusher_send_ahead(c->flusher, STR("HTTP/1.1 ")) == -1)
+		return errno == EPIPE || errno == ECONNRESET;
+	p.events = 0; /* what a reset brings is always told */
+	return poll(&p, 1, clock_poll_ms(0, us)) == 1;
 }
 
 /* ---- the application's clock ---- */

@@ -85,6 +85,13 @@ void conn_read_local(int fd, struct conn_peer *ret);
 /* The local address: the listener's, or asked from the kernel. */
 const struct conn_peer *conn_local(struct conn *c);
 
+/*
+ * Has the client left?  For one that was kept waiting, before the response is
+ * begun: closed, or done with sending, its side looks alike until something is
+ * sent to it, and so it may get the bytes with which every response begins.
+ */
+bool conn_is_deserted(struct conn *c);
+
 /* The application's clock: starts with the request, ends with it. */
 void conn_app_begins(struct conn *c);
 void conn_app_ends(struct conn *c);

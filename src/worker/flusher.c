@@ -165,7 +165,21 @@ flusher_open(struct flusher *f, int fd)
 	f->fd = fd;
 	f->error = 0;
 	f->bytes_sent = 0;
+	f->ahead = 0;
 	flusher_unlock(f);
+}
+
+int
+flusher_send_ahead(struct flusher *f, struct str bytes)
+{
+	struct iovec iov = {(void *)bytes.p, bytes.len};
+	ssize_t sent = io_sendv(f->fd, &iov, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (sent == -1)
+		return -1;
+	f->ahead = (size_t)sent;
+	f->bytes_sent = (uint64_t)sent;
+	return 0;
 }
 
 void
@@ -216,7 +230,7 @@ total(const struct iovec *iov, int n)
 	return sum;
 }
 
-/* One gathered write.  Returns 1: all went, 0: the kernel is full, or -1. */
+/* One gathered write, less what went ahead.  Returns 1: all went, 0: the kernel is full, or -1. */
 static int
 push_once(struct flusher *f, int flags)
 {
@@ -224,10 +238,13 @@ push_once(struct flusher *f, int flags)
 	int n = queue_gather(&f->queue, iov, IOV_MAX);
 	ssize_t sent;
 
+	iov[0].iov_base = (char *)iov[0].iov_base + f->ahead;
+	iov[0].iov_len -= f->ahead;
 	sent = io_sendv(f->fd, iov, n, MSG_DONTWAIT | MSG_NOSIGNAL | flags);
 	if (sent == -1)
 		return errno == EAGAIN ? 0 : -1;
-	queue_sent(&f->queue, (size_t)sent);
+	queue_sent(&f->queue, (size_t)sent + f->ahead);
+	f->ahead = 0;
 	f->bytes_sent += (uint64_t)sent;
 	return (size_t)sent == total(iov, n);
 }

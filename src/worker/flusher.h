@@ -31,6 +31,7 @@ struct flusher {
 	int64_t due_at; /* us, when what waits must go; CLOCK_NEVER: nothing */
 	int error; /* errno of the first failed send, 0 */
 	uint64_t bytes_sent; /* on this connection's response, head too */
+	size_t ahead; /* of these, what went before it was queued */
 };
 
 /* -1 with ENOMEM. */
@@ -48,6 +49,12 @@ void flusher_forget(struct flusher *f);
 
 /* A response on this socket begins; between, the thread has nothing to do. */
 void flusher_open(struct flusher *f, int fd);
+
+/*
+ * Send what the response will begin with, whatever it will be, before there is
+ * one.  Right after flusher_open().  -1 with errno; none of it may have gone.
+ */
+int flusher_send_ahead(struct flusher *f, struct str bytes);
 
 /* The response is over: what is left is dropped, everything released. */
 void flusher_close(struct flusher *f);

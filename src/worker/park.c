@@ -124,7 +124,7 @@ int
 park_add(struct park *p, int fd, const struct sockaddr_storage *peer,
 	socklen_t len)
 {
-	struct epoll_event e = {.events = EPOLLIN};
+	struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP};
 	int slot = p->lists[PARK_FREE].first;
 
 	if (slot == -1) {

@@ -237,6 +237,21 @@ is_over(const struct serve *s)
 		!request_has_more(&s->request) && fd_unread(s->conn.fd) == 0;
 }
 
+/* A client that had to wait for longer may have given up. */
+#define PATIENCE_US 100000
+
+/* Has the client left while the worker was busy with others? */
+static bool
+is_deserted(struct serve *s, int64_t now)
+{
+	if (!s->doubtful || now - s->slept_at < PATIENCE_US ||
+		!conn_is_deserted(&s->conn))
+		return false;
+	log_debug("the client left before its turn came: %.*s",
+		(int)s->request.head.target.len, s->request.head.target.p);
+	return true;
+}
+
 /* Let the application answer the request in hand. */
 static enum fate
 answer(struct serve *s)
@@ -244,8 +259,13 @@ answer(struct serve *s)
 	int64_t began = clock_us();
 	bool failed, keep;
 
-	s->served++;
 	begin_response(s, s->request.framing.keep_alive);
+	if (is_deserted(s, began)) {
+		flusher_close(&s->flusher);
+		return FATE_CLOSE;
+	}
+	s->doubtful = false;
+	s->served++;
 	believe_proxy(s);
 	board_set_request(s->board, s->request.head.method,
 		s->request.head.target, s->api.peer, began);
@@ -502,6 +522,7 @@ serve_new(struct serve *s, int listener, int fd,
 	const struct sockaddr_storage *peer, socklen_t len)
 {
 	take_in_hand(s, -1, listener, fd, peer, len);
+	s->doubtful = true;
 	s->announced = s->settings.proxy != PROXY_OFF;
 	if (s->announced &&
 		!allow_has_peer(
@@ -523,6 +544,7 @@ take_parked(struct serve *s, int slot)
 	memcpy(&peer, &p->peer, sizeof(p->peer));
 	take_in_hand(s, slot, p->listener, p->fd, &peer, p->peer_len);
 	s->announced = p->announced;
+	s->doubtful = false;
 	if (p->state == PARK_HEAD || p->state == PARK_READY)
 		request_resume(&s->request, p->head->p, p->head->len,
 			&p->head->strict);
@@ -541,7 +563,7 @@ listen_on(struct serve *s, int slot)
 }
 
 void
-serve_ready(struct serve *s, int slot)
+serve_ready(struct serve *s, int slot, bool ended)
 {
 	switch (s->park->slots[slot].state) {
 	case PARK_FREE: /* closed since epoll spoke of it */
@@ -555,6 +577,7 @@ serve_ready(struct serve *s, int slot)
 	case PARK_IDLE:
 	case PARK_HEAD:
 		take_parked(s, slot);
+		s->doubtful = ended;
 		lay_aside(s, go_on(s));
 		break;
 	}

@@ -51,6 +51,8 @@ struct serve {
 	int slot; /* where the connection in hand is parked, -1: nowhere yet */
 	int listener; /* which one it came from */
 	bool announced; /* its PROXY header has yet to come */
+	bool doubtful; /* its client may be gone, for all that is known */
+	int64_t slept_at; /* us: nobody was waiting then; 0: not known yet */
 	uint64_t drain_end; /* of an unread body: bytes received by then */
 	uint64_t served;
 	bool retiring; /* every response says close */
@@ -69,8 +71,8 @@ int serve_open_app(struct serve *s, const char *spec);
 bool serve_new(struct serve *s, int listener, int fd,
 	const struct sockaddr_storage *peer, socklen_t len);
 
-/* A parked connection can be read. */
-void serve_ready(struct serve *s, int slot);
+/* A parked connection can be read; its client may have ended its side. */
+void serve_ready(struct serve *s, int slot, bool ended);
 
 /* One turn for each parked connection whose next request is here already. */
 void serve_turns(struct serve *s);

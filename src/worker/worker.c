@@ -198,7 +198,8 @@ take_events(struct worker *w, const struct epoll_event *e, int n)
 				1;
 	for (i = 0; i < n && !w->orphaned; i++)
 		if (e[i].data.u64 < PARK_OTHERS)
-			serve_ready(&w->serve, (int)e[i].data.u64);
+			serve_ready(&w->serve, (int)e[i].data.u64,
+				e[i].events & EPOLLRDHUP);
 }
 
 /*
@@ -271,7 +272,8 @@ sleep_for_events(struct worker *w, struct epoll_event *e)
 	if (!signals_pending(SIGTERM) || w->serve.retiring)
 		n = wait_for_events(w, e, clock_poll_ms(now, wake_at(w)));
 	signals_release();
-	if (n == 0 && w->quiet_at <= clock_us()) {
+	now = w->serve.slept_at = clock_us();
+	if (n == 0 && w->quiet_at <= now) {
 		heap_give_back();
 		w->quiet_at = CLOCK_NEVER;
 	}

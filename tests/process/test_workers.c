@@ -492,6 +492,103 @@ START_TEST(full_queue_is_told)
 }
 END_TEST
 
+/* ---- who waits, and leaves ---- */
+
+#define CALL GET("/sleep?ms=0") /* which the log tells */
+#define CALLS "probe: sleeping"
+#define LEAVE 10
+
+/* A request, and the end of its client's side. */
+static void
+ask_and_end(struct client *c, const char *request)
+{
+	client_puts(c, request);
+	client_shut(c);
+}
+
+static void
+must_end_with(struct client *c, int status, int interim)
+{
+	struct answer a;
+
+	client_read(c, &a);
+	MUST(a.status == status && a.interim == interim, "%s", a.head);
+	answer_done(&a);
+	client_wait_eof(c);
+	client_done(c);
+}
+
+/*
+ * Those who left while the worker was busy are not served one by one.  A close
+ * looks like the end of what a client sends: who only did that is answered.
+ */
+START_TEST(who_left_is_not_served)
+{
+	static const struct {
+		const char *request;
+		int status, interim;
+	} rows[] = {
+		{CALL, 200, 0},
+		{GET("/hints"), 200, 1},
+		{GET("/fail"), 500, 0},
+		{GET("/file"), 200, 0},
+		{"GET / HTTP/2.0\r\n\r\n", 505, 0},
+	};
+	struct client busy, ends[N(rows)], leaves[LEAVE], kept[2], local[2];
+	struct answer a;
+	struct server s;
+	char path[128];
+	int i;
+
+	server_init(&s);
+	server_listen(&s);
+	snprintf(path, sizeof(path), "%s", server_path(&s, "socket"));
+	server_ini(&s, "[server]\nbind = fd:3, unix:%s\n" PROBE_APP, path);
+	server_spawn(&s);
+	server_wait_ready(&s);
+	for (i = 0; i < 2; i++) {
+		client_open(&kept[i], &s);
+		client_puts(&kept[i], GET("/ok"));
+		client_read(&kept[i], &a);
+		answer_done(&a);
+	}
+	client_open(&busy, &s);
+	client_puts(&busy,
+		"POST /read HTTP/1.1\r\nHost: t\r\n"
+		"Content-Length: 1\r\n\r\n");
+	server_wait_log(&s, "probe: reading");
+	for (i = 0; i < 2; i++) {
+		client_open_unix(&local[i], path);
+		ask_and_end(&kept[i], CALL);
+		ask_and_end(&local[i], CALL);
+	}
+	for (i = 0; i < LEAVE; i++) {
+		client_open(&leaves[i], &s);
+		ask_and_end(&leaves[i], CALL);
+		client_done(&leaves[i]);
+	}
+	client_done(&kept[0]);
+	client_done(&local[0]);
+	for (i = 0; i < N(rows); i++) {
+		client_open(&ends[i], &s);
+		ask_and_end(&ends[i], rows[i].request);
+	}
+	poll(NULL, 0, 200); /* for less nobody is taken to have left */
+	client_puts(&busy, "1");
+	client_read(&busy, &a);
+	MUST(a.status == 200, "%s", a.head);
+	answer_done(&a);
+	client_done(&busy);
+	for (i = 0; i < N(rows); i++)
+		must_end_with(&ends[i], rows[i].status, rows[i].interim);
+	must_end_with(&kept[1], 200, 0);
+	must_end_with(&local[1], 200, 0);
+	i = server_count_log(&s, CALLS);
+	MUST(i == 3, "%d calls of the application", i);
+	server_stop(&s);
+}
+END_TEST
+
 Suite *
 workers_suite(void)
 {
@@ -514,5 +611,7 @@ workers_suite(void)
 	tc = harness_case(suite, "burst");
 	tcase_add_test(tc, burst_beyond_the_backlog);
 	tcase_add_test(tc, full_queue_is_told);
+	tc = harness_case(suite, "leaving");
+	tcase_add_test(tc, who_left_is_not_served);
 	return suite;
 }

@@ -185,7 +185,7 @@ serve_until_closed(struct tank *t)
 {
 	while (park_count(&t->park) > 0) {
 		move(t);
-		serve_ready(&t->serve, 0);
+		serve_ready(&t->serve, 0, false);
 		serve_turns(&t->serve);
 	}
 }

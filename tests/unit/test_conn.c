@@ -408,6 +408,85 @@ START_TEST(what_is_not_due_stays)
 }
 END_TEST
 
+/* ---- clients that left ---- */
+
+static ssize_t
+came(char *p, size_t max)
+{
+	return recv(tcp.client, p, max, MSG_DONTWAIT);
+}
+
+START_TEST(who_is_there_is_told_nothing)
+{
+	char p[100];
+
+	flusher_open(&tcp.flusher, tcp.conn.fd);
+	tcp_client_says_hi();
+	ck_assert(!conn_is_deserted(&tcp.conn));
+	ck_assert_int_eq(came(p, sizeof(p)), -1);
+}
+END_TEST
+
+START_TEST(who_closed_has_left)
+{
+	flusher_open(&tcp.flusher, tcp.conn.fd);
+	tcp_client_says_hi();
+	close(tcp.client);
+	tcp.client = -1;
+	ck_assert(conn_is_deserted(&tcp.conn));
+}
+END_TEST
+
+START_TEST(who_reset_has_left)
+{
+	flusher_open(&tcp.flusher, tcp.conn.fd);
+	tcp_client_resets();
+	ck_assert(conn_is_deserted(&tcp.conn));
+}
+END_TEST
+
+/* It has begun to get a response, which goes on from there. */
+START_TEST(who_only_ended_its_side_is_answered)
+{
+	static const char head[] =
+		"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+	struct queue *q = &tcp.flusher.queue;
+	char p[100];
+
+	flusher_open(&tcp.flusher, tcp.conn.fd);
+	tcp_client_says_hi();
+	shutdown(tcp.client, SHUT_WR);
+	ck_assert(!conn_is_deserted(&tcp.conn));
+	buf_add_str(&q->head, STR("HTTP/1.1 200 OK\r\n"));
+	ck_assert_int_eq(queue_set_head(q, QUEUE_CLOSE, 1, true), 0);
+	queue_add(q, "body", 4, NULL, NULL);
+	ck_assert_int_eq(conn_send(&tcp.conn, 0, 0), 0);
+	ck_assert_uint_eq(tcp.flusher.bytes_sent, strlen(head) + 4);
+	ck_assert_int_eq(came(p, sizeof(p)), (int)strlen(head) + 4);
+	ck_assert_mem_eq(p, head, strlen(head));
+	ck_assert_mem_eq(p + strlen(head), "body", 4);
+}
+END_TEST
+
+/* The kernel knows, so nothing need be sent. */
+START_TEST(a_unix_socket_tells)
+{
+	int fds[2];
+	char c;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	close(tcp.conn.fd);
+	tcp.conn.fd = fds[0];
+	flusher_open(&tcp.flusher, tcp.conn.fd);
+	ck_assert(!conn_is_deserted(&tcp.conn));
+	shutdown(fds[1], SHUT_WR);
+	ck_assert(!conn_is_deserted(&tcp.conn));
+	ck_assert_int_eq(recv(fds[1], &c, 1, MSG_DONTWAIT), -1);
+	close(fds[1]);
+	ck_assert(conn_is_deserted(&tcp.conn));
+}
+END_TEST
+
 Suite *conn_suite(void);
 
 Suite *
@@ -419,6 +498,15 @@ conn_suite(void)
 	tcase_add_checked_fixture(t, tcp_set_up, tcp_tear_down);
 	tcase_add_test(t, both_ends_are_written_out);
 	tcase_add_test(t, each_peer_is_written_out_anew);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("left");
+	tcase_add_checked_fixture(t, tcp_set_up, tcp_tear_down);
+	tcase_add_test(t, who_is_there_is_told_nothing);
+	tcase_add_test(t, who_closed_has_left);
+	tcase_add_test(t, who_reset_has_left);
+	tcase_add_test(t, who_only_ended_its_side_is_answered);
+	tcase_add_test(t, a_unix_socket_tells);
 	suite_add_tcase(s, t);
 
 	t = tcase_create("receive");
