@@ -5,43 +5,15 @@
  * head: until that is complete, its connection goes back to the park, so that
  * a silent or dripping client holds nobody.
  */
-#include "worker/serve.h"
+#include "worker/exchange.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "proc/signals.h"
-
-/* What becomes of the connection in hand. */
-enum fate {
-	FATE_NEXT, /* another request may follow */
-	FATE_TURN_OVER, /* another has followed, but others are to be served */
-	FATE_UNFINISHED, /* its head is not complete */
-	FATE_LINGER, /* answered for the last time */
-	FATE_CLOSE
-};
-
-/*
- * May the response that is about to be committed promise to keep the
- * connection?  Asked as late as possible: the order to retire may have come
- * while the application worked.  A client that was not told to send its body
- * may do so after a final response, or not (RFC 9110 10.1.1): nobody could
- * tell where its next request begins.
- */
-static bool
-may_keep(void *arg)
-{
-	struct serve *s = arg;
-
-	return !s->retiring && !s->request.expects && !serve_is_worn_out(s) &&
-		!atomic_load(&s->board->leaving) && !signals_pending(SIGTERM);
-}
 
 int
 serve_init(struct serve *s, const struct serve_settings *settings,
@@ -65,7 +37,7 @@ serve_init(struct serve *s, const struct serve_settings *settings,
 		response_init(&s->response, &s->conn) == -1 ||
 		access_init(&s->access, access_fd, access_format) == -1)
 		return -1;
-	s->response.may_keep = may_keep;
+	s->response.may_keep = exchange_may_keep;
 	s->response.may_keep_arg = s;
 	api_init(&s->api, &s->request, &s->response, &s->conn, &s->hooks,
 		lookups);
@@ -103,204 +75,6 @@ serve_is_worn_out(const struct serve *s)
 {
 	return s->settings.max_requests > 0 &&
 		s->served >= s->settings.max_requests;
-}
-
-/* ---- after a response ---- */
-
-static struct str
-response_field_of(const void *arg, struct str name)
-{
-	return response_field(arg, name);
-}
-
-static void
-write_access(struct serve *s, int64_t began)
-{
-	const struct request *r = &s->request;
-	bool has_head = r->head_len > 0;
-	struct access_entry e = {
-		.peer = s->api.peer,
-		.line = request_line(r),
-		.head = has_head ? &r->head : NULL,
-		.path = has_head ? r->target.raw_path : (struct str){0},
-		.query = has_head ? r->target.query : (struct str){0},
-		.status = s->response.status,
-		.body_bytes = response_body_bytes(&s->response),
-		.micros = clock_us() - began,
-		.peak_chunks = response_peak_chunks(&s->response),
-		.blocked_out_us = s->conn.blocked_out_us,
-		.blocked_in_us = s->conn.blocked_in_us,
-		.response_field = response_field_of,
-		.arg = &s->response,
-	};
-
-	access_write(&s->access, &e);
-}
-
-static void
-add_up(_Atomic uint64_t *sum, uint64_t n)
-{
-	/* This worker is the only writer: no locked instruction is needed. */
-	atomic_store_explicit(sum,
-		atomic_load_explicit(sum, memory_order_relaxed) + n,
-		memory_order_relaxed);
-}
-
-static void
-count(struct serve *s)
-{
-	add_up(&s->board->requests, 1);
-	add_up(&s->board->bytes_in, s->request.received);
-	add_up(&s->board->bytes_out, response_body_bytes(&s->response));
-	add_up(&s->board->blocked_in_us, s->conn.blocked_in_us);
-	add_up(&s->board->blocked_out_us, s->conn.blocked_out_us);
-}
-
-/* ---- one request ---- */
-
-/* Some more of a body nobody reads, while a send waits. */
-static bool
-drain_some(void *arg)
-{
-	struct serve *s = arg;
-	struct request *r = &s->request;
-
-	return r->received < s->drain_end &&
-		!request_drain(r, s->drain_end - r->received, 0) &&
-		r->fault == 0 && r->received < s->drain_end;
-}
-
-/*
- * The application is done; may the connection go on although some of the body
- * was not read?  Decided before the response ends, so that its head tells.
- */
-static void
-judge_unread_body(struct serve *s)
-{
-	struct request *r = &s->request;
-
-	if (r->done)
-		return;
-	s->drain_end = r->received + SERVE_DRAIN_MAX;
-	if (r->fault || r->expects || request_body_left(r) > SERVE_DRAIN_MAX) {
-		response_must_close(&s->response);
-		s->drain_end = UINT64_MAX; /* as lingering does */
-	}
-	s->conn.drain = drain_some;
-	s->conn.drain_arg = s;
-}
-
-static bool
-drain_body(struct serve *s)
-{
-	s->conn.drain = NULL;
-	return s->request.done ||
-		request_drain(&s->request, SERVE_DRAIN_MAX,
-			clock_us() + SERVE_DRAIN_US);
-}
-
-static void
-begin_response(struct serve *s, bool keep_alive)
-{
-	const struct response_facts facts = {
-		.head_only = str_eq(s->request.head.method, STR("HEAD")),
-		.minor = s->request.head.minor,
-		.keep_alive = keep_alive && s->settings.keepalive_us > 0,
-		.te_trailers = s->request.framing.te_trailers,
-	};
-
-	conn_reset(&s->conn);
-	response_begin(&s->response, &facts);
-	api_reset(&s->api);
-}
-
-/* The client's address and scheme as a trusted proxy gives them. */
-static void
-believe_proxy(struct serve *s)
-{
-	s->api.scheme = s->forwarded.scheme;
-	if (s->forwarded.addr.p) {
-		s->api.peer = s->forwarded.addr;
-		s->api.peer_port = s->forwarded.port;
-	}
-}
-
-/*
- * A client that asked for the close has nothing more to say, so nothing can
- * come that would turn our close into a reset; but some end a body with a CRLF
- * that is not part of it, and that is unread.
- */
-static bool
-is_over(const struct serve *s)
-{
-	return s->request.done && !s->request.framing.keep_alive &&
-		!request_has_more(&s->request) && fd_unread(s->conn.fd) == 0;
-}
-
-/* A client that had to wait for longer may have given up. */
-#define PATIENCE_US 100000
-
-/* Has the client left while the worker was busy with others? */
-static bool
-is_deserted(struct serve *s, int64_t now)
-{
-	if (!s->doubtful || now - s->slept_at < PATIENCE_US ||
-		!conn_is_deserted(&s->conn))
-		return false;
-	log_debug("the client left before its turn came: %.*s",
-		(int)s->request.head.target.len, s->request.head.target.p);
-	return true;
-}
-
-/* Let the application answer the request in hand. */
-static enum fate
-answer(struct serve *s)
-{
-	int64_t began = clock_us();
-	bool failed, keep;
-
-	begin_response(s, s->request.framing.keep_alive);
-	if (is_deserted(s, began)) {
-		flusher_close(&s->flusher);
-		return FATE_CLOSE;
-	}
-	s->doubtful = false;
-	s->served++;
-	believe_proxy(s);
-	board_set_request(s->board, s->request.head.method,
-		s->request.head.target, s->api.peer, began);
-	conn_app_begins(&s->conn);
-	failed = app_handle(&s->app, &s->api.handle) == -1;
-	conn_app_ends(&s->conn);
-	api_end(&s->api);
-
-	judge_unread_body(s);
-	keep = response_end(&s->response, failed);
-	if (s->access.fd != -1)
-		write_access(s, began);
-	count(s);
-	board_end_request(s->board);
-	keep = keep && drain_body(s);
-	s->conn.drain = NULL;
-	if (keep)
-		return FATE_NEXT;
-	return is_over(s) ? FATE_CLOSE : FATE_LINGER;
-}
-
-/* Answer what is no request, or none in time. */
-static enum fate
-refuse(struct serve *s, int status)
-{
-	int64_t began = clock_us();
-
-	begin_response(s, false);
-	response_must_close(&s->response);
-	api_end(&s->api);
-	response_refuse(&s->response, status);
-	response_end(&s->response, false);
-	if (s->access.fd != -1)
-		write_access(s, began);
-	return FATE_LINGER;
 }
 
 /* ---- the connection in hand ---- */
@@ -479,9 +253,9 @@ go_on(struct serve *s)
 				(struct sockaddr *)&s->conn.peer.sa, &r->head,
 				&r->target, &s->forwarded);
 		if (status > 0)
-			return refuse(s, status);
+			return exchange_refuse(s, status);
 		if (r->head_len > 0) {
-			fate = answer(s);
+			fate = exchange_answer(s);
 			if (fate != FATE_NEXT)
 				return fate;
 			request_next(r);
@@ -499,7 +273,8 @@ go_on(struct serve *s)
 				: FATE_UNFINISHED;
 		if (got == 0 && r->len > 0 && !s->announced &&
 			!strict_is_blank(&r->strict))
-			return refuse(s, 400); /* half a head, half a close */
+			return exchange_refuse(
+				s, 400); /* half a head, half a close */
 		if (got <= 0)
 			return FATE_CLOSE;
 	}
@@ -600,7 +375,8 @@ serve_overdue(struct serve *s, int slot)
 	switch (s->park->slots[slot].state) {
 	case PARK_HEAD:
 		take_parked(s, slot);
-		lay_aside(s, s->announced ? FATE_CLOSE : refuse(s, 408));
+		lay_aside(
+			s, s->announced ? FATE_CLOSE : exchange_refuse(s, 408));
 		break;
 	case PARK_LINGER:
 		park_linger_on(s->park, slot, clock_us());

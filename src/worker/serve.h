@@ -15,10 +15,6 @@
 #include "worker/forwarded.h"
 #include "worker/park.h"
 
-/* Most of an unread body that is dropped to keep a connection. */
-#define SERVE_DRAIN_MAX (256 * 1024)
-#define SERVE_DRAIN_US (2 * 1000000)
-
 /* Pipelined requests answered in a row before others get their turn. */
 #define SERVE_TURN 16
 
