@@ -309,6 +309,40 @@ request_next_block(struct request *r, const char **ret_p)
 	return result(r, n);
 }
 
+/* Eat n bytes of a chunked body as reading it would; chunk_parse()'s status. */
+static int
+eat(struct chunk *c, const char *p, size_t n)
+{
+	size_t used;
+	int status = 0;
+
+	for (; n > 0 && !c->done && !status; p += used, n -= used) {
+		used = min(n, c->left);
+		if (used > 0)
+			chunk_took(c, used);
+		else
+			status = chunk_parse(c, p, n, &used);
+	}
+	return status;
+}
+
+bool
+request_is_broken(const struct request *r)
+{
+	struct chunk c = r->chunk;
+	struct buf trailers;
+	bool broken;
+
+	if (r->done || !r->framing.chunked)
+		return r->fault_errno;
+	buf_init(&trailers);
+	c.trailers = &trailers;
+	broken = eat(&c, r->p + r->extra_at, r->len - r->extra_at) ||
+		eat(&c, r->block + r->block_at, r->block_len - r->block_at);
+	buf_done(&trailers);
+	return broken;
+}
+
 int64_t
 request_content_length(const struct request *r)
 {

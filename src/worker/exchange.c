@@ -24,7 +24,8 @@ exchange_may_keep(void *arg)
 	struct serve *s = arg;
 
 	return !s->retiring && !s->request.expects && !serve_is_worn_out(s) &&
-		!atomic_load(&s->board->leaving) && !signals_pending(SIGTERM);
+		!atomic_load(&s->board->leaving) && !signals_pending(SIGTERM) &&
+		!request_is_broken(&s->request);
 }
 
 /* ---- after a response ---- */

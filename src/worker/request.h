@@ -141,6 +141,11 @@ ssize_t request_next_block(struct request *r, const char **ret_p);
  */
 bool request_drain(struct request *r, size_t max, int64_t until_us);
 
+/*
+ * Will reading on fail, as far as what is here tells?  Nothing of it is taken.
+ */
+bool request_is_broken(const struct request *r);
+
 /* Are there bytes of a next request already here? */
 bool request_has_more(const struct request *r);
 

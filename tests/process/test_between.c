@@ -8,6 +8,7 @@
 
 Suite *between_suite(void);
 
+#define N(rows) ((int)(sizeof(rows) / sizeof(rows[0])))
 #define GET "GET / HTTP/1.1\r\nHost: t\r\n\r\n"
 
 static void
@@ -148,6 +149,33 @@ START_TEST(a_crlf_behind_the_body)
 }
 END_TEST
 
+static const char *const broken[] = {
+	"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+	"Transfer-Encoding: chunked\r\n\r\n1\r\nxyz",
+	"Transfer-Encoding: chunked\r\n\r\n0\r\nbad trailer\r\n\r\n",
+};
+
+/* Nobody wanted that body; no request can follow it all the same. */
+START_TEST(a_broken_body_nobody_reads)
+{
+	struct server s;
+	struct client c;
+	struct answer a;
+
+	server_start(&s, "[app]\napp = so:hello\n");
+	client_open(&c, &s);
+	client_printf(&c, "POST / HTTP/1.1\r\nHost: t\r\n%s", broken[_i]);
+	client_read(&c, &a);
+	MUST(a.status == 200 && a.close, "%s", a.head);
+	answer_done(&a);
+	client_puts(&c, GET);
+	client_slurp(&c);
+	MUST(c.in.n == 0, "%s", c.in.p);
+	client_done(&c);
+	server_stop(&s);
+}
+END_TEST
+
 Suite *
 between_suite(void)
 {
@@ -158,5 +186,6 @@ between_suite(void)
 	tcase_add_test(tc, empty_lines_are_no_request);
 	tcase_add_loop_test(tc, an_empty_line_behind_a_turn, 0, 2);
 	tcase_add_test(tc, a_crlf_behind_the_body);
+	tcase_add_loop_test(tc, a_broken_body_nobody_reads, 0, N(broken));
 	return suite;
 }
