@@ -59,6 +59,9 @@ static const char *const lines[] = {
 	"Transfer-Encoding: \013chunked\r\n",
 	"Transfer-Encoding: \"chunked\"\r\n",
 	"Transfer-Encoding: chunked;x\r\n",
+	"Transfer-Encoding: ,chunked\r\n",
+	"Transfer-Encoding: chunked,\r\n",
+	"Transfer-Encoding: chunked ,\t, chunked\r\n",
 	"Transfer-Encoding : chunked\r\n",
 	"Transfer-Encoding\r\n : chunked\r\n",
 	"Transfer\tEncoding: chunked\r\n",
@@ -87,15 +90,21 @@ static const char *const lines[] = {
 	"Upgrade: websocket\r\n",
 	"GET https://a/ HTTP/1.1\r\n",
 	"GET /other HTTP/1.1\r\n",
+};
+
+/* Whole chunks, or what somebody may take for one. */
+static const char *const chunks[] = {
 	"0\r\n",
 	"5\r\nhello\r\n",
 	"5;\r\nhello\r\n",
 	"5 \r\nhello\r\n",
+	" 5\r\nhello\r\n",
 	"0x5\r\nhello\r\n",
 	"-1\r\n",
 	"fffffffffffffff0\r\n",
 	"10000000000000005\r\nhello\r\n",
 	"5;a=\"\n\"\r\nhello\r\n",
+	"5;a=\"\\\001\"\r\nhello\r\n",
 	"5\nhello\r\n",
 };
 
@@ -220,6 +229,18 @@ add_line(struct mutant *m)
 	put(m, at + (roll(m, 2) ? n : 0), 0, line, strlen(line));
 }
 
+/* Where a chunk begins, if there is one. */
+static void
+add_chunk(struct mutant *m)
+{
+	const char *chunk = chunks[roll(m, COUNT(chunks))];
+	size_t n, i, at = any_line(m, &n);
+
+	for (i = 0; i < 20 && !isdigit((unsigned char)m->p[at]); i++)
+		at = any_line(m, &n);
+	put(m, at, 0, chunk, strlen(chunk));
+}
+
 static void
 double_line(struct mutant *m)
 {
@@ -285,6 +306,7 @@ static void (*const changes[])(struct mutant *m) = {
 	add_line,
 	add_line,
 	add_line,
+	add_chunk,
 	double_line,
 	change_digit,
 	add_blank,

@@ -145,6 +145,8 @@ static const struct row rows[] = {
 	BAD("open quote", "3;a=\"b\r\nabc\r\n" LAST, 400),
 	BAD("LF in quotes", "3;a=\"b\nc\"\r\nabc\r\n" LAST, 400),
 	BAD("escaped CR", "3;a=\"b\\\r\"\r\nabc\r\n" LAST, 400),
+	BAD("escaped NUL", "3;a=\"b\\\0\"\r\nabc\r\n" LAST, 400),
+	BAD("escaped control byte", "3;a=\"b\\\1\"\r\nabc\r\n" LAST, 400),
 	BAD("NUL in quotes", "3;a=\"\0\"\r\nabc\r\n" LAST, 400),
 	BAD("8-bit name", "3;\xe9\r\nabc\r\n" LAST, 400),
 
