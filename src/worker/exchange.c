@@ -25,7 +25,9 @@ exchange_may_keep(void *arg)
 
 	return !s->retiring && !s->request.expects && !serve_is_worn_out(s) &&
 		!atomic_load(&s->board->leaving) && !signals_pending(SIGTERM) &&
-		!request_is_broken(&s->request);
+		!request_is_broken(&s->request) &&
+		!(s->answered == SERVE_TURN - 1 &&
+			request_is_overfed(&s->request));
 }
 
 /* ---- after a response ---- */

@@ -20,7 +20,8 @@ enum fate {
  * connection?  Asked as late as possible: the order to retire may have come
  * while the application worked.  A client that was not told to send its body
  * may do so after a final response, or not (RFC 9110 10.1.1): nobody could
- * tell where its next request begins, as with a body that is broken.
+ * tell where its next request begins, as with a body that is broken.  And what
+ * a client sends ahead is kept for its next turn in reason only.
  */
 bool exchange_may_keep(void *serve);
 

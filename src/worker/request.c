@@ -136,6 +136,14 @@ request_kept(const struct request *r, struct iovec ret_bytes[2])
 		r->block + r->block_at, r->block_len - r->block_at};
 }
 
+bool
+request_is_overfed(const struct request *r)
+{
+	size_t more = r->block_len - r->block_at;
+
+	return r->len - r->extra_at + more > r->cap;
+}
+
 /* Room for n more bytes behind what came of an unfinished head. */
 static void
 make_room(struct request *r, size_t n)

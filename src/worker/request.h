@@ -97,6 +97,9 @@ void request_skip(struct request *r, size_t n);
 /* What came and was not used, between two requests: in two pieces. */
 void request_kept(const struct request *r, struct iovec ret_bytes[2]);
 
+/* Is that more than an unfinished head may be? */
+bool request_is_overfed(const struct request *r);
+
 /*
  * Judge what came of the head.  Returns 0 with r->head_len > 0 if it is
  * complete: head, framing and target are filled.  0 with head_len == 0: more

@@ -242,7 +242,7 @@ go_on(struct serve *s)
 	struct request *r = &s->request;
 	enum fate fate;
 	ssize_t got;
-	int status, answered = 0;
+	int status;
 
 	for (;;) {
 		if (s->announced && !read_proxy(s))
@@ -261,14 +261,15 @@ go_on(struct serve *s)
 			request_next(r);
 			if (r->len == 0)
 				return FATE_NEXT;
-			if (++answered == SERVE_TURN)
-				return FATE_TURN_OVER;
+			if (++s->answered == SERVE_TURN)
+				return request_is_overfed(r) ? FATE_LINGER
+							     : FATE_TURN_OVER;
 			begin_anew(s);
 			continue;
 		}
 		got = request_receive_head(r);
 		if (got == -1 && errno == EAGAIN)
-			return answered && strict_is_blank(&r->strict)
+			return s->answered && strict_is_blank(&r->strict)
 				? FATE_NEXT
 				: FATE_UNFINISHED;
 		if (got == 0 && r->len > 0 && !s->announced &&
@@ -286,6 +287,7 @@ take_in_hand(struct serve *s, int slot, int listener, int fd,
 {
 	s->slot = slot;
 	s->listener = listener;
+	s->answered = 0;
 	conn_take(&s->conn, fd, peer, len);
 	if (s->bound[listener].len > 0)
 		s->conn.bound = &s->bound[listener];

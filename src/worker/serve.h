@@ -49,6 +49,7 @@ struct serve {
 	bool announced; /* its PROXY header has yet to come */
 	bool doubtful; /* its client may be gone, for all that is known */
 	int64_t slept_at; /* us: nobody was waiting then; 0: not known yet */
+	int answered; /* of its requests, in this turn */
 	uint64_t drain_end; /* of an unread body: bytes received by then */
 	uint64_t served;
 	bool retiring; /* every response says close */

@@ -117,6 +117,74 @@ START_TEST(parts_by_their_settings)
 }
 END_TEST
 
+#define AHEAD 200
+
+/* A body that does not fit in one read of a head, and what is sent behind it. */
+static void
+send_ahead(struct client *c)
+{
+	struct bytes b = {0};
+	char text[10000], *body = some_bytes(10000);
+	int i, n;
+
+	n = snprintf(text, sizeof(text),
+		"POST /read HTTP/1.1\r\nHost: t\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n%x\r\n",
+		10000);
+	bytes_add(&b, text, (size_t)n);
+	bytes_add(&b, body, 10000);
+	bytes_add(&b, "\r\n0\r\n\r\n", 7);
+	for (i = 0; i < AHEAD; i++) {
+		n = snprintf(text, sizeof(text),
+			"GET /%0500d HTTP/1.1\r\nHost: t\r\n\r\n", i);
+		bytes_add(&b, text, (size_t)n);
+	}
+	client_send(c, b.p, b.n);
+	bytes_done(&b);
+	free(body);
+}
+
+/*
+ * Requests behind a chunked body come with its block, where they wait for the
+ * next turn: no more of them than of a head.
+ */
+START_TEST(requests_sent_ahead)
+{
+	struct server s;
+	struct client busy, c;
+	struct answer a;
+	const char *path;
+	int i;
+
+	server_init(&s);
+	path = server_path(&s, "socket");
+	server_ini(&s,
+		"[server]\nbind = unix:%s\n[limits]\nrequest-head = 1k\n"
+		"[buffers]\ninput-block-size = 2m\n[app]\napp = %s\n",
+		path, APP("probe"));
+	server_spawn(&s);
+	server_wait_ready(&s);
+	client_open_unix(&busy, path);
+	client_puts(&busy,
+		"POST /read HTTP/1.1\r\nHost: t\r\n"
+		"Content-Length: 1\r\n\r\n");
+	server_wait_log(&s, "probe: reading");
+	client_open_unix(&c, path);
+	send_ahead(&c);
+	client_puts(&busy, "1");
+	for (i = 1; client_read(&c, &a), !a.close; i++) {
+		MUST(a.status == 200, "%s", a.head);
+		answer_done(&a);
+	}
+	MUST(a.status == 200 && i == 16, "the %dth: %s", i, a.head);
+	answer_done(&a);
+	client_wait_eof(&c);
+	client_done(&c);
+	client_done(&busy);
+	server_stop(&s);
+}
+END_TEST
+
 Suite *
 memory_suite(void)
 {
@@ -124,5 +192,6 @@ memory_suite(void)
 	TCase *tc = harness_case(suite, "memory");
 
 	tcase_add_test(tc, parts_by_their_settings);
+	tcase_add_test(tc, requests_sent_ahead);
 	return suite;
 }
