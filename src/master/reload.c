@@ -6,7 +6,8 @@
  * or cancel: close what was opened, nothing has changed.
  *
  * Always: until the commit the current generation has all it had.  Each
- * beginning is followed by one line that says how it ended, and by READY=1.
+ * beginning is followed by one line that says how it ended, and by READY=1 as
+ * soon as nothing is under way: no trial, and no handing over.
  */
 #include "master/reload.h"
 
@@ -53,7 +54,8 @@ refuse(struct master *m, const char *why)
 	log_error("reload refused: %s; nothing has changed, generation %" PRIu64
 		  " serves on",
 		why, m->current->number);
-	notify_send("READY=1");
+	if (!m->handing_over)
+		notify_send("READY=1");
 }
 
 static void
@@ -212,7 +214,7 @@ reload_heed(struct master *m)
 		drop_trial(m);
 		refuse(m, "its first worker did not get ready");
 	}
-	if (!m->handing_over || m->pool.stopping ||
+	if (m->trial != NULL || !m->handing_over || m->pool.stopping ||
 		!pool_is_settled(&m->pool, is_busy, m))
 		return;
 	m->handing_over = false;

@@ -13,7 +13,7 @@ Suite *systemd_suite(void);
 
 #define HELLO "[app]\napp = so:hello\n"
 
-/* The next message that has this line; those before it must not. */
+/* The next message that has this line; none before it is READY=1. */
 static void
 must_hear(struct server *s, const char *pattern)
 {
@@ -21,13 +21,17 @@ must_hear(struct server *s, const char *pattern)
 	char text[1000];
 	ssize_t n;
 
-	do {
+	for (;;) {
 		MUST(now_ms() < until, "never heard: %s", pattern);
 		n = recv(s->notify, text, sizeof(text) - 1, MSG_DONTWAIT);
 		text[n > 0 ? n : 0] = '\0';
+		if (count_matches(text, pattern) > 0)
+			return;
+		MUST(count_matches(text, "^READY=1$") == 0, "READY=1 before %s",
+			pattern);
 		if (n == -1)
 			nap();
-	} while (count_matches(text, pattern) == 0);
+	}
 }
 
 START_TEST(messages)
@@ -52,6 +56,45 @@ START_TEST(messages)
 	must_hear(&s, "^STOPPING=1$");
 	MUST(server_wait_exit(&s) == 0, "exit status");
 	server_done(&s);
+}
+END_TEST
+
+/*
+ * Ready is who has no reload under way: neither an old worker that may still
+ * accept nor a new one on trial.
+ */
+START_TEST(reload_within_a_reload)
+{
+	struct server s;
+	pid_t old;
+
+	server_start(&s, HELLO);
+	old = server_worker(&s);
+	kill(old, SIGSTOP); /* it cannot hand over */
+	UNTIL(proc_stopped(old));
+	server_signal(&s, SIGHUP);
+	server_wait_log(&s, "generation 2 takes over");
+	server_ini(&s, "wrong\n");
+	server_signal(&s, SIGHUP);
+	server_wait_log(&s, REFUSED);
+	write_file(server_path(&s, "hold"), "", 0);
+	server_ini(&s,
+		"[server]\nbind = fd:3\n[app]\napp = %s\n"
+		"[options]\nwhile = %s\n",
+		APP("slowopen"), server_path(&s, "hold"));
+	server_signal(&s, SIGHUP);
+	server_wait_log(&s, "slowopen: opening");
+	kill(old, SIGCONT);
+	server_wait_log(&s, "left after");
+	server_signal(&s, SIGTTIN); /* one more turn of the master's loop */
+	must_hear(&s, "^STATUS=reloading: generation 2, 1 of 2 workers serve$");
+	MUST(unlink(server_path(&s, "hold")) == 0, "unlink");
+	server_wait_log(&s, "generation 4 takes over");
+	must_hear(&s, "^STATUS=generation 4, 1 of 2 workers serve$");
+	must_hear(&s, "^READY=1$");
+	server_wait_log(&s, RELOADED);
+	MUST(server_count_log(&s, RELOADED) == 1, "done twice");
+	server_stop(&s);
 }
 END_TEST
 
@@ -168,6 +211,7 @@ systemd_suite(void)
 	TCase *tc = harness_case(suite, "all");
 
 	tcase_add_test(tc, messages);
+	tcase_add_test(tc, reload_within_a_reload);
 	tcase_add_test(tc, watchdog);
 	tcase_add_test(tc, units);
 	tcase_add_test(tc, completion);
