@@ -56,6 +56,7 @@ struct whim {
 	struct record *records;
 	int nrecords, records_max;
 	struct bytes out;
+	bool wrong; /* the error is a whole answer, but not the right one */
 	char error[500];
 };
 
@@ -128,6 +129,14 @@ stumble(struct whim *w, const char *what, const struct answer *a)
 	return false;
 }
 
+/* An error whoever was killed. */
+static bool
+reject(struct whim *w, const char *what, const struct answer *a)
+{
+	w->wrong = true;
+	return stumble(w, what, a);
+}
+
 static bool
 flush(struct whim *w)
 {
@@ -150,7 +159,7 @@ take(struct whim *w, int record, struct answer *a)
 		return stumble(w, "reading", a);
 	pid = answer_field(a, "X-Pid");
 	if (a->status != 200 || !pid || (w->pid && w->pid != atoi(pid)))
-		return stumble(w, "the head", a);
+		return reject(w, "the head", a);
 	w->pid = w->records[record].pid = atoi(pid);
 	w->idle_from = now_us();
 	atomic_fetch_add(&w->crowd->count, 1);
@@ -163,7 +172,7 @@ take_body(struct whim *w, int record, const void *p, size_t n, bool *ret_close)
 	struct answer a = {0};
 	bool good = take(w, record, &a) &&
 		((a.body.n == n && memcmp(a.body.p, p, n) == 0) ||
-			stumble(w, "the body", &a));
+			reject(w, "the body", &a));
 
 	*ret_close = a.close;
 	answer_done(&a);
@@ -313,7 +322,7 @@ call(struct whim *w)
 static bool
 is_excused(struct whim *w, bool was_open, int64_t asked_at)
 {
-	if (w->open && kill_took(&w->end, w->opened_at)) {
+	if (!w->wrong && w->open && kill_took(&w->end, w->opened_at)) {
 		atomic_fetch_add(&w->crowd->lost, 1);
 		return true;
 	}
