@@ -50,6 +50,7 @@ struct park_slot {
 	int unsent; /* PARK_LINGER: bytes not acknowledged when last looked */
 	int listener; /* for its owner: which one it came from */
 	bool announced; /* for its owner: a PROXY header has yet to come */
+	bool nameless; /* for its owner: that header did not name the client */
 	socklen_t peer_len;
 	union {
 		sa_family_t family;

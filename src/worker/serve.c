@@ -89,6 +89,7 @@ need_slot(struct serve *s)
 	if (s->slot != -1) {
 		s->park->slots[s->slot].listener = s->listener;
 		s->park->slots[s->slot].announced = s->announced;
+		s->park->slots[s->slot].nameless = s->nameless;
 	} else {
 		shutdown(s->conn.fd, SHUT_RDWR);
 		fd_close(&s->conn.fd);
@@ -227,10 +228,26 @@ read_proxy(struct serve *s)
 	if (n > 0) {
 		s->announced = false;
 		request_skip(r, (size_t)n);
-		if (source.version)
+		s->nameless = source.version == 0;
+		if (!s->nameless)
 			set_source(s, &source);
 	}
 	return true;
+}
+
+/*
+ * A peer that does not know whom it speaks for cannot vouch for the fields: the
+ * client itself may have written them.
+ */
+static int
+read_forwarded(struct serve *s)
+{
+	static const struct allow nobody;
+	const struct request *r = &s->request;
+
+	return forwarded_read(s->nameless ? &nobody : &s->settings.trusted,
+		(const struct sockaddr *)&s->conn.peer.sa, &r->head, &r->target,
+		&s->forwarded);
 }
 
 /* ---- the way of a connection ---- */
@@ -249,9 +266,7 @@ go_on(struct serve *s)
 			return FATE_CLOSE;
 		status = s->announced ? 0 : request_read_head(r);
 		if (status == 0 && r->head_len > 0)
-			status = forwarded_read(&s->settings.trusted,
-				(struct sockaddr *)&s->conn.peer.sa, &r->head,
-				&r->target, &s->forwarded);
+			status = read_forwarded(s);
 		if (status > 0)
 			return exchange_refuse(s, status);
 		if (r->head_len > 0) {
@@ -301,6 +316,7 @@ serve_new(struct serve *s, int listener, int fd,
 	take_in_hand(s, -1, listener, fd, peer, len);
 	s->doubtful = true;
 	s->announced = s->settings.proxy != PROXY_OFF;
+	s->nameless = false;
 	if (s->announced &&
 		!allow_has_peer(
 			&s->settings.trusted, (const struct sockaddr *)peer)) {
@@ -321,6 +337,7 @@ take_parked(struct serve *s, int slot)
 	memcpy(&peer, &p->peer, sizeof(p->peer));
 	take_in_hand(s, slot, p->listener, p->fd, &peer, p->peer_len);
 	s->announced = p->announced;
+	s->nameless = p->nameless;
 	s->doubtful = false;
 	if (p->state == PARK_HEAD || p->state == PARK_READY)
 		request_resume(&s->request, p->head->p, p->head->len,

@@ -47,6 +47,7 @@ struct serve {
 	int slot; /* where the connection in hand is parked, -1: nowhere yet */
 	int listener; /* which one it came from */
 	bool announced; /* its PROXY header has yet to come */
+	bool nameless; /* that header did not name the client */
 	bool doubtful; /* its client may be gone, for all that is known */
 	int64_t slept_at; /* us: nobody was waiting then; 0: not known yet */
 	int answered; /* of its requests, in this turn */

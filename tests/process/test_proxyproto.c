@@ -16,6 +16,7 @@ Suite *proxyproto_suite(void);
 	"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\2\x07\x0a\0\0\1\x1f\x90\0"   \
 	"\x50"
 #define LOCAL "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+#define UNSPEC "\r\n\r\n\0\r\nQUIT\n\x21\0\0\0"
 
 static void
 start(struct server *s, const char *mode, const char *more)
@@ -175,19 +176,59 @@ START_TEST(off_is_off)
 }
 END_TEST
 
-/* X-Forwarded-For is then what the client says, not the balancer. */
+#define LIE                                                                    \
+	"GET /client HTTP/1.1\r\nHost: t\r\nX-Forwarded-For: 6.6.6.6\r\n"      \
+	"X-Forwarded-Proto: https\r\n\r\n"
+#define UNKNOWN "PROXY UNKNOWN\r\n"
+#define TRUSTED "PROXY TCP4 127.0.0.1 10.0.0.1 8080 80\r\n"
+
+static const char of_unix[16 + 216] = "\r\n\r\n\0\r\nQUIT\n\x21\x31\0\xd8";
+
+/* The fields are then what the client says, not the balancer. */
+static const struct {
+	const char *p;
+	size_t n;
+	const char *who;
+} said[] = {
+	{V1, sizeof(V1) - 1, "http 192.0.2.7"},
+	{UNKNOWN, sizeof(UNKNOWN) - 1, "http 127.0.0.1"},
+	{LOCAL, sizeof(LOCAL) - 1, "http 127.0.0.1"},
+	{UNSPEC, sizeof(UNSPEC) - 1, "http 127.0.0.1"},
+	{of_unix, sizeof(of_unix), "http 127.0.0.1"},
+	{TRUSTED, sizeof(TRUSTED) - 1, "https 6.6.6.6"},
+};
+
+static void
+ask_another(const struct server *s)
+{
+	struct client c;
+
+	client_open(&c, s);
+	client_puts(&c, V1 GET);
+	must_be(&c, "http 192.0.2.7");
+	client_done(&c);
+}
+
+/* At once, behind the header alone, in the middle; and once more on each. */
 START_TEST(forwarded_fields_are_the_clients)
 {
 	struct server s;
 	struct client c;
+	size_t cuts[] = {0, 0, 9};
 
-	start(&s, "v1", "");
-	client_open(&c, &s);
-	client_puts(&c,
-		V1 "GET /client HTTP/1.1\r\nHost: t\r\n"
-		   "X-Forwarded-For: 6.6.6.6\r\n\r\n");
-	must_be(&c, "http 192.0.2.7");
-	client_done(&c);
+	start(&s, "auto", "");
+	for (int cut = 0; cut < N(cuts); cut++) {
+		client_open(&c, &s);
+		client_send(&c, said[_i].p, said[_i].n);
+		client_send(&c, LIE, cuts[cut]);
+		if (cut > 0)
+			ask_another(&s);
+		client_puts(&c, LIE + cuts[cut]);
+		must_be(&c, said[_i].who);
+		client_puts(&c, LIE);
+		must_be(&c, said[_i].who);
+		client_done(&c);
+	}
 	server_stop(&s);
 }
 END_TEST
@@ -230,7 +271,7 @@ proxyproto_suite(void)
 	tcase_add_test(tc, a_stranger_is_refused);
 	tcase_add_test(tc, half_a_header_has_its_time);
 	tcase_add_test(tc, off_is_off);
-	tcase_add_test(tc, forwarded_fields_are_the_clients);
+	tcase_add_loop_test(tc, forwarded_fields_are_the_clients, 0, N(said));
 	tcase_add_loop_test(tc, haproxy_speaks_it, 0, N(options));
 	return suite;
 }
