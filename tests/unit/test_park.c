@@ -57,6 +57,13 @@ is_closed(int i)
 	return recv(clients[i], &c, 1, MSG_DONTWAIT) == 0;
 }
 
+/* What README.md counts for each of worker-connections. */
+START_TEST(a_parked_connection_is_small)
+{
+	ck_assert_uint_le(sizeof(struct park_slot), 80);
+}
+END_TEST
+
 START_TEST(deadlines_come_in_order)
 {
 	struct strict strict;
@@ -245,6 +252,7 @@ park_suite(void)
 	TCase *t = tcase_create("park");
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, a_parked_connection_is_small);
 	tcase_add_test(t, deadlines_come_in_order);
 	tcase_add_test(t, an_unfinished_head_keeps_its_first_deadline);
 	tcase_add_test(t, the_oldest_idle_one_makes_room);
