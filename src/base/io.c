@@ -3,17 +3,20 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/io.h"
 
 /* For a reader that does not read. */
-#define PATIENCE_MS 100
+#define PATIENCE_US 100000
 
 #define AGAIN(n, call)                                                         \
 	do                                                                     \
@@ -106,19 +109,53 @@ io_waitpid(pid_t pid, int *ret_status, int options)
 	return got;
 }
 
-ssize_t
-io_write_unless_stuck(int fd, const void *p, size_t n, bool *stuck)
+/* May it be asked to take a line of any length without waiting? */
+static bool
+takes_any_length(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	return (flags != -1 && flags & O_NONBLOCK) ||
+		(fstat(fd, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+/* One write, if there is room for it before end_us. */
+static ssize_t
+write_piece(int fd, const void *p, size_t n, int64_t end_us)
 {
 	struct pollfd w = {.fd = fd, .events = POLLOUT};
 	int ready;
 
-	AGAIN(ready, poll(&w, 1, *stuck ? 0 : PATIENCE_MS));
-	*stuck = ready == 0;
-	if (ready == 0) {
+	AGAIN(ready, poll(&w, 1, clock_poll_ms(clock_us(), end_us)));
+	if (ready == 0)
 		errno = EAGAIN;
-		return -1;
+	return ready > 0 ? io_write(fd, p, n) : -1;
+}
+
+int
+io_write_line(int fd, const void *p, size_t n, struct io_reader *r)
+{
+	int64_t end_us = r->stuck ? 0 : clock_us() + PATIENCE_US;
+	size_t put = 0, most = n, rest;
+	ssize_t wrote = 1;
+
+	/* POLLOUT promises room for so much in a pipe, and no more. */
+	if (n > PIPE_BUF && !takes_any_length(fd))
+		most = PIPE_BUF;
+	if (r->cut)
+		wrote = write_piece(fd, "\n", 1, end_us);
+	while (wrote > 0 && put < n) {
+		r->cut = false;
+		rest = n - put;
+		wrote = write_piece(fd, (const char *)p + put,
+			rest < most ? rest : most, end_us);
+		if (wrote > 0)
+			put += (size_t)wrote;
 	}
-	return io_write(fd, p, n);
+	r->stuck = wrote == -1 && errno == EAGAIN;
+	r->cut = r->cut || (put > 0 && put < n);
+	return put == n ? 0 : -1;
 }
 
 int

@@ -1,8 +1,8 @@
 /*
  * io.h -- system calls that may be interrupted or cut short.
  *
- * The one place that knows about EINTR.  Nothing here waits for longer than
- * the system call itself does.
+ * The one place that knows about EINTR.  But for io_write_line,
+ * nothing here waits for longer than the system call itself does.
  */
 #ifndef BASE_IO_H
 #define BASE_IO_H
@@ -24,12 +24,20 @@ ssize_t io_sendfile(int out_fd, int in_fd, off_t *off, size_t n);
 int io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags);
 pid_t io_waitpid(pid_t pid, int *ret_status, int options);
 
+/* What is known of the one who reads a log, besides { 0 } at first. */
+struct io_reader {
+	bool stuck; /* has stopped reading: lines are lost */
+	bool cut; /* has the beginning of a line, and will not get its end */
+};
+
 /*
- * One write that does not wait for a reader who has stopped reading (a pipe
- * that is full, a terminal on hold): the first time it has a little patience,
- * from then on, *stuck, none until there is room again.  -1 with EAGAIN.
+ * A line for a reader who may have stopped reading (a pipe that is full, a
+ * terminal on hold).  The first time it has a little patience, from then on
+ * none until there is room again; what finds no room is dropped.  One write
+ * if the line is not longer than PIPE_BUF, or fd is a file or O_NONBLOCK.
+ * Returns 0, or -1 if the line was lost or cut, EAGAIN for want of room.
  */
-ssize_t io_write_unless_stuck(int fd, const void *p, size_t n, bool *stuck);
+int io_write_line(int fd, const void *p, size_t n, struct io_reader *r);
 
 /* All of it, blocking descriptors only; -1 with errno. */
 int io_write_all(int fd, const void *p, size_t n);

@@ -17,7 +17,7 @@ const char *const log_level_names[] = {
 	"error", "warning", "info", "debug", NULL};
 
 static int out_fd = 2;
-static bool stuck; /* nobody reads what is written there */
+static struct io_reader reader;
 static enum log_level shown = LOG_INFO;
 
 void
@@ -79,7 +79,7 @@ put_line(struct buf *line, enum log_level level, const char *p, size_t n)
 		line->p[line->len - 1] = '\n';
 	/* A log that cannot be written is no reason to stop. */
 	if (line->len)
-		(void)io_write_unless_stuck(out_fd, line->p, line->len, &stuck);
+		(void)io_write_line(out_fd, line->p, line->len, &reader);
 }
 
 void

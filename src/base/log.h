@@ -2,7 +2,8 @@
  * log.h -- the error log.
  *
  * A line is `[time] [pid] [level] message`, written with one write(2) so that
- * lines of several processes do not mix.  Control bytes in a message are
+ * lines of several processes do not mix (longer ones than PIPE_BUF into a pipe
+ * take several).  Control bytes in a message are
  * escaped as \xHH: one call, one line.  A log that cannot be written is
  * ignored; nothing ever fails because of its log.
  */

@@ -93,6 +93,21 @@ log_mode(const struct generation *g)
 	return g->conf->umask == -1 ? 0644 : 0644 & ~(mode_t)g->conf->umask;
 }
 
+/*
+ * What is opened by name belongs to nobody else, and a write may fail rather
+ * than wait for a reader.  But an error log is also an application's stderr.
+ */
+static int
+open_named(const struct generation *g, const char *path, int standard,
+	const char **ret_why)
+{
+	int fd = logfile_open(path, log_mode(g), ret_why);
+
+	if (fd != -1 && standard == 1)
+		fd_set_nonblock(fd, true);
+	return fd;
+}
+
 /* path is a file, or "-" for `standard`; a closed one is no fault. */
 static int
 open_log(const struct generation *g, const char *path, int standard,
@@ -108,7 +123,7 @@ open_log(const struct generation *g, const char *path, int standard,
 		if (*ret_fd == -1 && errno == EBADF)
 			return 0;
 	} else {
-		*ret_fd = logfile_open(path, log_mode(g), &why);
+		*ret_fd = open_named(g, path, standard, &why);
 	}
 	if (*ret_fd != -1)
 		return 0;
@@ -129,14 +144,14 @@ open_logs(struct generation *g, struct buf *errors)
  * that is returned is for the workers.
  */
 static int
-reopen_log(const struct generation *g, const char *path, int fd)
+reopen_log(const struct generation *g, const char *path, int standard, int fd)
 {
 	const char *why;
 	int new_fd;
 
 	if (path == NULL || strcmp(path, "-") == 0)
 		return -1;
-	new_fd = logfile_open(path, log_mode(g), &why);
+	new_fd = open_named(g, path, standard, &why);
 	if (new_fd == -1)
 		log_error("cannot reopen '%s': %s; the old file stays in use",
 			path, why);
@@ -149,8 +164,8 @@ void
 generation_reopen_logs(
 	struct generation *g, int *ret_error_fd, int *ret_access_fd)
 {
-	*ret_error_fd = reopen_log(g, g->conf->error_log, g->error_fd);
-	*ret_access_fd = reopen_log(g, g->conf->access_log, g->access_fd);
+	*ret_error_fd = reopen_log(g, g->conf->error_log, 2, g->error_fd);
+	*ret_access_fd = reopen_log(g, g->conf->access_log, 1, g->access_fd);
 }
 
 /* ---- listeners ---- */

@@ -18,8 +18,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/io.h"
-
 /*
  * An atom is known by its letter in the format; '{Name}i' and '{Name}o' by the
  * last one, with the name as text.  These have no letter of their own:
@@ -460,6 +458,5 @@ access_write(struct access_log *a, const struct access_entry *e)
 		add_atom(a, &a->atoms[i], e);
 	buf_add_char(&a->line, '\n');
 	if (!a->line.failed)
-		(void)io_write_unless_stuck(
-			a->fd, a->line.p, a->line.len, &a->stuck);
+		(void)io_write_line(a->fd, a->line.p, a->line.len, &a->reader);
 }

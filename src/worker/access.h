@@ -2,8 +2,8 @@
  * access.h -- the access log.
  *
  * The format is compiled once at boot into a list of atoms (Gunicorn's, and
- * Q, W, R); a line is formatted into a kept buffer and written with one
- * write.  Bytes from outside are escaped, so a request is one line.
+ * Q, W, R); a line is formatted into a kept buffer and written as
+ * io_write_line does.  Bytes from outside are escaped, so a request is one line.
  */
 #ifndef WORKER_ACCESS_H
 #define WORKER_ACCESS_H
@@ -12,13 +12,14 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "http/head.h"
 
 struct access_atom;
 
 struct access_log {
 	int fd; /* -1: off; may be changed between lines */
-	bool stuck; /* nobody reads it: lines are lost */
+	struct io_reader reader;
 	struct access_atom *atoms; /* and behind them a copy of the format */
 	size_t natoms;
 	struct buf line;
@@ -53,7 +54,7 @@ const char *access_check(const char *format);
 int access_init(struct access_log *a, int fd, const char *format);
 void access_done(struct access_log *a);
 
-/* One line with one write; a write that fails is ignored. */
+/* One line; a write that fails is ignored. */
 void access_write(struct access_log *a, const struct access_entry *e);
 
 #endif

@@ -46,6 +46,20 @@ do_sleep(nw_request *r)
 	return say(r, "slept");
 }
 
+/* One line of n bytes. */
+static int
+do_log(nw_request *r)
+{
+	size_t n = (size_t)number_of(r, "n", 1);
+	char *p = nw_alloc(r, n);
+
+	if (!p)
+		return -1;
+	memset(p, 'x', n);
+	nw_log(r->server, NW_INFO, p, n);
+	return say(r, "logged");
+}
+
 static int
 do_spin(nw_request *r)
 {
@@ -455,6 +469,7 @@ static const struct {
 	int (*handle)(nw_request *r);
 } paths[] = {
 	{"/sleep", do_sleep},
+	{"/log", do_log},
 	{"/spin", do_spin},
 	{"/stuck", do_stuck},
 	{"/exit", do_exit},

@@ -4,6 +4,7 @@
  */
 #include "process/harness.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,6 +259,66 @@ START_TEST(access_log_to_stdout)
 }
 END_TEST
 
+/* ---- a reader that stops ---- */
+
+static const struct {
+	const char *pipe, *ini;
+} stops[] = {
+	{"pipe", "access-log = %s"},
+	{"out", "access-log = -"},
+	{"pipe", "error-log = %s"},
+};
+
+/* A request that leaves a line no pipe promises to take in one piece. */
+static void
+request_long_line(const struct server *s)
+{
+	char line[7001] = "", request[16000];
+	struct answer a;
+
+	memset(line, 'x', sizeof(line) - 1);
+	snprintf(request, sizeof(request),
+		"GET /log?n=14000 HTTP/1.1\r\nHost: t\r\nReferer: %s\r\n"
+		"User-Agent: %s\r\nConnection: close\r\n\r\n",
+		line, line);
+	ask(s, request, strlen(request), &a);
+	MUST(a.status == 200, "%s", a.head);
+	answer_done(&a);
+}
+
+/* Clients choose how long their lines are: none may hold the worker. */
+START_TEST(nobody_reads_the_log)
+{
+	char some[65536], log[200];
+	struct server s;
+	ssize_t n;
+	int fd, i;
+
+	server_init(&s);
+	server_listen(&s);
+	shell(&s, "mkfifo %s", stops[_i].pipe);
+	fd = open(server_path(&s, stops[_i].pipe), O_RDWR | O_NONBLOCK);
+	snprintf(log, sizeof(log), stops[_i].ini,
+		server_path(&s, stops[_i].pipe));
+	server_ini(&s, "[server]\nbind = fd:3\n" PROBE_APP "[log]\n%s\n", log);
+	server_spawn(&s);
+	server_wait_ready(&s);
+	for (i = 0; i < 12; i++)
+		request_long_line(&s);
+	/* an application's own writes to stderr are made to wait as ever */
+	shell(&s, "grep -q 'flags:.*[0-3][0-7][0-7][0-7]$' /proc/%d/fdinfo/2",
+		(int)server_worker(&s));
+	while (read(fd, some, sizeof(some)) > 0)
+		;
+	must_get(&s, "/log?n=1", "logged");
+	UNTIL((n = read(fd, some, sizeof(some) - 1)) > 0);
+	some[n] = '\0';
+	MUST(count_matches(some, "\\] x$|GET /log.n=1 ") == 1, "%s", some);
+	server_stop(&s);
+	close(fd);
+}
+END_TEST
+
 /* ---- USR1 ---- */
 
 START_TEST(reopened_after_usr1)
@@ -316,6 +377,7 @@ logs_suite(void)
 	tcase_add_test(tc, one_request_one_line);
 	tcase_add_test(tc, refusals_and_silence);
 	tcase_add_test(tc, access_log_to_stdout);
+	tcase_add_loop_test(tc, nobody_reads_the_log, 0, N(stops));
 	tc = harness_case(suite, "reopen");
 	tcase_add_test(tc, reopened_after_usr1);
 	tcase_add_test(tc, log_that_cannot_be_reopened);

@@ -14,25 +14,66 @@
 
 #include "base/io.h"
 
+/* A pipe that has room for `room` bytes more. */
+static void
+fill_pipe(int *ends, int room)
+{
+	static const char zeros[65536];
+	int size;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	size = fcntl(ends[1], F_SETPIPE_SZ, sizeof(zeros));
+	ck_assert_int_eq(
+		write(ends[1], zeros, (size_t)(size - room)), size - room);
+}
+
 /* A reader that has stopped loses lines; one that goes on gets the next. */
 START_TEST(a_stuck_reader_stops_nobody)
 {
-	char p[4096] = {0};
-	bool stuck = false;
-	int ends[2], n = 0;
+	struct io_reader reader = {0};
+	static char p[65536];
+	int ends[2];
 
-	ck_assert_int_eq(pipe(ends), 0);
-	while (n < 10000 &&
-		io_write_unless_stuck(ends[1], p, sizeof(p), &stuck) ==
-			sizeof(p))
-		n++;
-	ck_assert_int_lt(n, 10000);
+	fill_pipe(ends, 4096);
+	ck_assert_int_eq(io_write_line(ends[1], p, 4096, &reader), 0);
+	ck_assert_int_eq(io_write_line(ends[1], p, 1, &reader), -1);
 	ck_assert_int_eq(errno, EAGAIN);
-	ck_assert(stuck);
-	ck_assert_int_eq(io_write_unless_stuck(ends[1], p, 1, &stuck), -1);
+	ck_assert(reader.stuck);
+	ck_assert_int_eq(io_write_line(ends[1], p, 1, &reader), -1);
 	ck_assert_int_eq(io_read(ends[0], p, sizeof(p)), sizeof(p));
-	ck_assert_int_eq(io_write_unless_stuck(ends[1], p, 1, &stuck), 1);
-	ck_assert(!stuck);
+	ck_assert_int_eq(io_write_line(ends[1], "\n", 1, &reader), 0);
+	ck_assert(!reader.stuck);
+	ck_assert_int_eq(io_read(ends[0], p, sizeof(p)), 1);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+/*
+ * Room for a piece of it only, whether the descriptor may wait or not: the
+ * rest is lost, and the next line begins on a line of its own.
+ */
+START_TEST(a_long_line_stops_nobody)
+{
+	struct io_reader reader = {0};
+	static char p[65536], line[14000];
+	int ends[2];
+
+	memset(line, 'x', sizeof(line));
+	fill_pipe(ends, 8192);
+	if (_i == 1)
+		fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	ck_assert_int_eq(
+		io_write_line(ends[1], line, sizeof(line), &reader), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	ck_assert(reader.stuck && reader.cut);
+	ck_assert_int_eq(io_write_line(ends[1], "lost\n", 5, &reader), -1);
+	ck_assert_int_eq(io_read(ends[0], p, sizeof(p)), sizeof(p));
+	ck_assert_int_eq(io_write_line(ends[1], "next\n", 5, &reader), 0);
+	ck_assert_int_eq(io_read(ends[0], p, sizeof(p)), 6);
+	ck_assert_mem_eq(p, "\nnext\n", 6);
+	ck_assert_int_eq(io_write_line(ends[1], line, 9000, &reader), 0);
+	ck_assert_int_eq(io_read(ends[0], p, sizeof(p)), 9000);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -218,6 +259,7 @@ io_suite(void)
 	tcase_add_loop_test(tc, interrupted_reads_start_again, 0, 2);
 	tcase_add_test(tc, all_is_written);
 	tcase_add_test(tc, a_stuck_reader_stops_nobody);
+	tcase_add_loop_test(tc, a_long_line_stops_nobody, 0, 2);
 	tcase_add_test(tc, gathered);
 	tcase_add_test(tc, a_range_of_a_file);
 	tcase_add_loop_test(tc, a_whole_file, 0, 6);

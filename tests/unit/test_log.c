@@ -3,6 +3,7 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <limits.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,13 +35,19 @@ teardown(void)
 	close(ends[1]);
 }
 
-/* The next write as a string, "" if there is none. */
+/* The next write as a string, "" if there is none; of a long line all. */
 static const char *
 next_line(void)
 {
-	ssize_t n = recv(ends[0], got, sizeof(got) - 1, MSG_DONTWAIT);
+	size_t len = 0;
+	ssize_t n;
 
-	got[n < 0 ? 0 : n] = '\0';
+	do {
+		n = recv(ends[0], got + len, sizeof(got) - 1 - len,
+			MSG_DONTWAIT);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n == PIPE_BUF);
+	got[len] = '\0';
 	return got;
 }
 
