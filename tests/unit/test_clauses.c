@@ -92,7 +92,10 @@ static const struct row {
 	{"1.2 needs a Host", "GET / HTTP/1.2\r\n\r\n", {"HTTP/1.1 400 "},
 		"HTTP/1.1 2"},
 	{"another major version", "GET / HTTP/3.0\r\nHost: t\r\n\r\n",
-		{"HTTP/1.1 505 ", "\r\n\r\n505 HTTP Version"}, "HTTP/1.1 2"},
+		{"HTTP/1.1 505 ",
+			"\r\n\r\n505 HTTP Version Not Supported\n"
+			"This server speaks HTTP/1.1 and HTTP/1.0.\n"},
+		"HTTP/1.1 2"},
 	{"an http URI without a host",
 		"GET http:///x HTTP/1.1\r\nHost: t\r\n\r\n", {"HTTP/1.1 400 "},
 		"HTTP/1.1 2"},
