@@ -1,9 +1,9 @@
 /*
  * replay.c -- run a fuzz target over files instead of under libFuzzer.
  *
- * Linked with one fuzz_*.c; the arguments are folders, a missing one counts as
- * empty.  A child does the work, so that whatever it dies of, the parent can
- * name the input.
+ * Linked with one fuzz_*.c; the arguments are folders, each with at least one
+ * input: one without has been lost or renamed.  A child does the work, so that
+ * whatever it dies of, the parent can name the input.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -46,7 +46,9 @@ run_folder(const char *folder, struct shared *s)
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
+	int before = s->n;
 
+	snprintf(s->path, PATH_MAX_LEN, "%s, no input there", folder);
 	while (d && (e = readdir(d))) {
 		if (e->d_name[0] == '.')
 			continue;
@@ -56,6 +58,8 @@ run_folder(const char *folder, struct shared *s)
 	}
 	if (d)
 		closedir(d);
+	if (s->n == before)
+		exit(3);
 }
 
 int
@@ -74,7 +78,7 @@ main(int argc, char **argv)
 		return 0;
 	}
 	if (waitpid(pid, &status, 0) != pid || status != 0) {
-		printf("%s: died of %s\n", argv[0], s->path);
+		printf("%s: failed at %s\n", argv[0], s->path);
 		return 1;
 	}
 	printf("%s: %d inputs\n", argv[0], s->n);
