@@ -29,8 +29,8 @@ open_address(struct client *c, const struct server *s, int how, int port)
 }
 
 /*
- * The request that runs and the one in the listen queue are both answered;
- * then nobody listens any more.
+ * The request that runs and the one in the listen queue are both answered,
+ * what is pipelined behind the first is not; then nobody listens any more.
  */
 START_TEST(term_answers_what_is_there)
 {
@@ -47,7 +47,7 @@ START_TEST(term_answers_what_is_there)
 	server_spawn(&s);
 	server_wait_ready(&s);
 	open_address(&running, &s, _i, port);
-	client_puts(&running, GET("/sleep?ms=700"));
+	client_puts(&running, GET("/sleep?ms=700") GET("/pid"));
 	server_wait_log(&s, "probe: sleeping");
 	open_address(&queued, &s, _i, port);
 	client_puts(&queued, GET("/pid"));

@@ -40,12 +40,14 @@ START_TEST(http_date)
 	struct str s = clock_http_date();
 	time_t before = time(NULL), got;
 	struct tm tm = {0};
-	char z[30];
+	char z[30], again[30];
 
 	ck_assert_uint_eq(s.len, 29);
 	memcpy(z, s.p, 29);
 	z[29] = '\0';
 	ck_assert_ptr_eq(strptime(z, "%a, %d %b %Y %H:%M:%S GMT", &tm), z + 29);
+	strftime(again, 30, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	ck_assert_str_eq(z, again); /* strptime(3) is generous with blanks */
 	got = timegm(&tm);
 	ck_assert_int_le(got, time(NULL));
 	ck_assert_int_ge(got, before - 1);

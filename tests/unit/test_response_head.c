@@ -154,6 +154,67 @@ START_TEST(values_that_are_right)
 }
 END_TEST
 
+/* Behind each colon, and nowhere else round a value (RFC 9110 5.6.3). */
+START_TEST(one_blank)
+{
+	struct str head, line, name;
+	struct wire_message *m;
+
+	rig_start(200);
+	rig_field("X-Blanks", " \t a b \t ");
+	m = rig_end(false, true, false);
+	head = (struct str){m->head, m->head_len - 3}; /* "\n\r\n" */
+	str_cut(&head, '\n', &line); /* the status line */
+	while (str_cut(&head, '\n', &line)) {
+		ck_assert(str_cut(&line, ':', &name) && line.len > 2);
+		ck_assert(line.p[0] == ' ' && line.p[line.len - 1] == '\r');
+		line = (struct str){line.p + 1, line.len - 2};
+		ck_assert(str_eq(line, str_trim(line)));
+	}
+}
+END_TEST
+
+static struct wire_message *
+answer(bool head_only, bool page)
+{
+	rig_begin(head_only, 1, true, false);
+	rig_start(404);
+	rig_field("Content-Type", "text/plain");
+	rig_field("X-Mine", "1");
+	rig_field("Content-Length", "5");
+	if (!page)
+		ck_assert_int_eq(rig_write_z("Moby?"), 0);
+	return rig_end(page, true, head_only);
+}
+
+static bool
+is_same_line(struct str a, struct str b)
+{
+	const struct str date = STR("Date: ");
+
+	return str_eq(a, b) || (str_starts(a, date) && str_starts(b, date));
+}
+
+/* The application's, and those of the server's own page. */
+START_TEST(head_gets_the_fields_of_get)
+{
+	struct str get, head, a, b;
+	struct wire_message *m;
+	struct buf copy;
+
+	buf_init(&copy);
+	m = answer(false, _i);
+	buf_add(&copy, m->head, m->head_len);
+	get = buf_str(&copy);
+	m = answer(true, _i);
+	head = (struct str){m->head, m->head_len};
+	while (str_cut(&get, '\n', &a))
+		ck_assert(str_cut(&head, '\n', &b) && is_same_line(a, b));
+	ck_assert_uint_eq(head.len, 0);
+	buf_done(&copy);
+}
+END_TEST
+
 START_TEST(a_second_length_is_refused)
 {
 	rig_start(200);
@@ -275,6 +336,8 @@ response_head_suite(void)
 	tcase_add_loop_test(
 		t, fields_are_refused, 0, sizeof(refused) / sizeof(*refused));
 	tcase_add_test(t, values_that_are_right);
+	tcase_add_test(t, one_blank);
+	tcase_add_loop_test(t, head_gets_the_fields_of_get, 0, 2);
 	tcase_add_test(t, a_second_length_is_refused);
 	tcase_add_test(t, nothing_without_a_start);
 	tcase_add_test(t, interim);

@@ -406,7 +406,6 @@ START_TEST(limit_of_the_request_line)
 	expect_judged(
 		"GET /567890123456789012345678901 HTTP/1.1\r\n\r\n", 414, 41);
 	expect_judged("GET /5678901234567890123456789012345678901234", 414, 41);
-	expect_judged("GETGETGETGETGETGETGETGETGETGETGETGETGETGETGET", 414, 41);
 	/* Empty lines in front are not part of it. */
 	expect_judged(
 		"\r\n\r\nGET /56789012345678901234567890 HTTP/1.1\r\n\r\n", 0,
@@ -416,6 +415,15 @@ START_TEST(limit_of_the_request_line)
 	/* The limit comes first, whatever the byte is. */
 	expect_judged("GET /5678901234567890123456789012345678\x01 ", 400, 40);
 	expect_judged("GET /56789012345678901234567890123456789\x01 ", 414, 41);
+}
+END_TEST
+
+START_TEST(method_beyond_the_request_line)
+{
+	expect_judged("GETGETGETGETGETGETGETGETGETGETGETGETGETGETGET", 414, 41);
+	expect_judged("GETGETGETGETGETGETGETGETGETGETGETGETGETGETGET /"
+		      " HTTP/1.1\r\n\r\n",
+		414, 41);
 }
 END_TEST
 
@@ -537,6 +545,7 @@ limit_tests(void)
 	TCase *t = tcase_create("limits");
 
 	tcase_add_test(t, limit_of_the_request_line);
+	tcase_add_test(t, method_beyond_the_request_line);
 	tcase_add_test(t, limit_of_a_field);
 	tcase_add_test(t, limit_of_the_number_of_fields);
 	tcase_add_test(t, limit_of_the_head);

@@ -98,6 +98,9 @@ static const struct row rows[] = {
 	BAD_WITH("CONNECT", "CONNECT", "a.test:443", 501),
 	BAD_WITH("CONNECT with a path", "CONNECT", "/", 501),
 	BAD_WITH("CONNECT with anything", "CONNECT", "]%", 501),
+	BAD_WITH("CONNECT with an empty port", "CONNECT", "a.test:", 501),
+	BAD_WITH("CONNECT with no port there is", "CONNECT", "a.test:65536",
+		501),
 	OTHER("small connect is any method", "connect", "/", TARGET_ORIGIN),
 
 	BAD("empty", ""),
