@@ -140,7 +140,7 @@ static const struct row rows[] = {
 	GOOD_1_0("1.0 with both", "Connection: keep-alive, close\r\n", " 0"),
 
 	GOOD("expect", CL "3\r\nExpect: 100-continue\r\n", "LKE 3"),
-	GOOD("any case", CL "3\r\nexpect: 100-Continue\r\n", "LKE 3"),
+	GOOD("expect in any case", CL "3\r\nexpect: 100-Continue\r\n", "LKE 3"),
 	GOOD("chunked", TE "chunked\r\nExpect: 100-continue\r\n", "CKE 0"),
 	GOOD("no body, nothing to wait for", "Expect: 100-continue\r\n", "K 0"),
 	GOOD("empty body", CL "0\r\nExpect: 100-continue\r\n", "LK 0"),
@@ -153,7 +153,7 @@ static const struct row rows[] = {
 	GOOD_1_0("ignored too", CL "3\r\nExpect: foo\r\n", "L 3"),
 
 	GOOD("trailers", "TE: trailers\r\n", "KT 0"),
-	GOOD("in a list", "te: gzip;q=0.5, Trailers\r\n", "KT 0"),
+	GOOD("trailers in a list", "te: gzip;q=0.5, Trailers\r\n", "KT 0"),
 	GOOD("with Connection", "TE: trailers\r\nConnection: te\r\n", "KT 0"),
 	GOOD("no trailers", "TE: gzip, xtrailers\r\n", "K 0"),
 	GOOD_1_0("not in 1.0", "TE: trailers\r\n", " 0"),
