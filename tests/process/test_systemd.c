@@ -14,11 +14,11 @@ Suite *systemd_suite(void);
 #define HELLO "[app]\napp = so:hello\n"
 
 /* The next message that has this line; none before it is READY=1. */
-static void
+static const char *
 must_hear(struct server *s, const char *pattern)
 {
 	int64_t until = now_ms() + PATIENCE_MS;
-	char text[1000];
+	static char text[1000];
 	ssize_t n;
 
 	for (;;) {
@@ -26,7 +26,7 @@ must_hear(struct server *s, const char *pattern)
 		n = recv(s->notify, text, sizeof(text) - 1, MSG_DONTWAIT);
 		text[n > 0 ? n : 0] = '\0';
 		if (count_matches(text, pattern) > 0)
-			return;
+			return text;
 		MUST(count_matches(text, "^READY=1$") == 0, "READY=1 before %s",
 			pattern);
 		if (n == -1)
@@ -34,9 +34,21 @@ must_hear(struct server *s, const char *pattern)
 	}
 }
 
+/* As sd_notify wants it: the moment on CLOCK_MONOTONIC, in us. */
+static void
+must_hear_moment(struct server *s, int64_t since)
+{
+	const char *text = must_hear(s, "^MONOTONIC_USEC=[0-9]+$");
+	int64_t at = atoll(strchr(strstr(text, "MONOTONIC_USEC"), '=') + 1);
+
+	MUST(since <= at && at <= now_us(), "%s not since %lld", text,
+		(long long)since);
+}
+
 START_TEST(messages)
 {
 	struct server s;
+	int64_t now;
 
 	server_start(&s, HELLO);
 	must_hear(&s, "^STATUS=generation 1, 1 of 1 workers serve$");
@@ -45,8 +57,9 @@ START_TEST(messages)
 	must_hear(&s, "^READY=1$");
 	server_ini(&s, "[server]\nbind = fd:3\n[app]\napp = %s\n",
 		APP("openfails"));
+	now = now_us();
 	server_signal(&s, SIGHUP);
-	must_hear(&s, "^MONOTONIC_USEC=[0-9]+$");
+	must_hear_moment(&s, now);
 	must_hear(&s, "^READY=1$");
 	server_ini(&s, "wrong\n");
 	server_signal(&s, SIGHUP);
@@ -56,6 +69,29 @@ START_TEST(messages)
 	must_hear(&s, "^STOPPING=1$");
 	MUST(server_wait_exit(&s) == 0, "exit status");
 	server_done(&s);
+}
+END_TEST
+
+START_TEST(not_ready_before_the_first_worker)
+{
+	struct server s;
+
+	server_init(&s);
+	server_listen(&s);
+	write_file(server_path(&s, "hold"), "", 0);
+	server_ini(&s,
+		"[server]\nbind = fd:3\n[app]\napp = %s\n"
+		"[options]\nwhile = %s\n",
+		APP("slowopen"), server_path(&s, "hold"));
+	server_spawn(&s);
+	server_wait_log(&s, "slowopen: opening");
+	must_hear(&s, "^STATUS=generation 1, 0 of 1 workers serve$");
+	server_signal(&s, SIGTTIN); /* one more turn of the master's loop */
+	must_hear(&s, "^STATUS=generation 1, 0 of 2 workers serve$");
+	MUST(unlink(server_path(&s, "hold")) == 0, "unlink");
+	server_wait_ready(&s);
+	must_hear(&s, "^STATUS=generation 1, 1 of 2 workers serve$");
+	server_stop(&s);
 }
 END_TEST
 
@@ -211,6 +247,7 @@ systemd_suite(void)
 	TCase *tc = harness_case(suite, "all");
 
 	tcase_add_test(tc, messages);
+	tcase_add_test(tc, not_ready_before_the_first_worker);
 	tcase_add_test(tc, reload_within_a_reload);
 	tcase_add_test(tc, watchdog);
 	tcase_add_test(tc, units);
