@@ -391,6 +391,38 @@ END_TEST
 
 #define N(rows) ((int)(sizeof(rows) / sizeof(rows[0])))
 
+/* ---- what ps shows ---- */
+
+static void
+must_be_titled(pid_t pid, const char *want)
+{
+	char path[40], *title;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	title = read_file(path, NULL);
+	MUST(strcmp(title, want) == 0, "'%s' instead of '%s'", title, want);
+	free(title);
+}
+
+START_TEST(titles)
+{
+	struct server s;
+	char want[200];
+	pid_t first, pids[WORKERS_MAX];
+
+	server_start(&s, "[app]\napp = so:hello\n");
+	snprintf(want, sizeof(want), "narwhal: master [%s]", s.ini);
+	must_be_titled(s.pid, want);
+	first = server_worker(&s);
+	must_be_titled(first, "narwhal: worker 0");
+	server_signal(&s, SIGTTIN);
+	server_wait_log(&s, "slot 1, .* is ready");
+	MUST(server_workers(&s, pids) == 2, "workers");
+	must_be_titled(pids[pids[0] == first], "narwhal: worker 1");
+	server_stop(&s);
+}
+END_TEST
+
 Suite *
 start_suite(void)
 {
@@ -415,5 +447,7 @@ start_suite(void)
 	tcase_add_loop_test(tc, check_finds_faults, 0, N(faults));
 	tcase_add_test(tc, print_is_a_configuration);
 	tcase_add_test(tc, help_and_version);
+	tc = harness_case(suite, "titles");
+	tcase_add_test(tc, titles);
 	return suite;
 }
