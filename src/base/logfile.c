@@ -4,8 +4,9 @@
  * The folder of a log often belongs to the user whom the workers run as, and
  * root opens the file by its name, again at each USR1.  Who can put a link in
  * the place of the file, or of a folder on the way, could so let root append
- * what a client sends to any file.  Hence root goes the way step by step, and
- * follows no link but its own and those of /proc.
+ * what a client sends to any file.  Hence root goes the way step by step,
+ * follows no link but its own and those of /proc, and takes a file that has
+ * other names only where nobody else could have given it this one.
  */
 #include "base/logfile.h"
 
@@ -123,13 +124,44 @@ out:
 	return r;
 }
 
-/* ELOOP: it is a link. */
+/* Can nobody but root put a name into this folder? */
+static bool
+is_roots_alone(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) == 0 && st.st_uid == 0 &&
+		!(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/*
+ * The name is looked at after the file was opened: whoever removes it in
+ * between, so that the file has one name again, has removed this one.
+ */
+static bool
+is_its_only_name(int dir, const char *name, int fd)
+{
+	struct stat st, now;
+
+	return fstat(fd, &st) == 0 &&
+		fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+		now.st_dev == st.st_dev && now.st_ino == st.st_ino &&
+		now.st_nlink == 1;
+}
+
+/* ELOOP: it is a link.  EMLINK: a hard one that may have been planted. */
 static int
 open_last(const struct way *w, const char *name)
 {
 	int flags = is_procfs(w->dir) ? FLAGS : FLAGS | O_NOFOLLOW;
+	int fd = openat(w->dir, name, flags, w->mode);
 
-	return openat(w->dir, name, flags, w->mode);
+	if (fd != -1 && !is_procfs(w->dir) && !is_roots_alone(w->dir) &&
+		!is_its_only_name(w->dir, name, fd)) {
+		fd_close(&fd);
+		errno = EMLINK;
+	}
+	return fd;
 }
 
 static int
@@ -164,6 +196,18 @@ is_log(int fd)
 			S_ISCHR(st.st_mode));
 }
 
+static const char *
+reason(bool is_root)
+{
+	if (errno == ELOOP && is_root)
+		return "A link on the way belongs to another user";
+	if (errno == EMLINK && is_root)
+		return "It has other names, and this one may be another user's";
+	if (errno == ENXIO)
+		return "A pipe that nobody reads, or a socket";
+	return strerror(errno);
+}
+
 int
 logfile_open(const char *path, mode_t mode, const char **ret_why)
 {
@@ -171,11 +215,7 @@ logfile_open(const char *path, mode_t mode, const char **ret_why)
 	int fd = is_root ? open_stepwise(path, mode) : open(path, FLAGS, mode);
 
 	if (fd == -1) {
-		*ret_why = errno == ELOOP && is_root
-			? "A link on the way belongs to another user"
-			: errno == ENXIO
-			? "A pipe that nobody reads, or a socket"
-			: strerror(errno);
+		*ret_why = reason(is_root);
 	} else if (!is_log(fd)) {
 		*ret_why = "Neither a file, a pipe nor a terminal";
 		fd_close(&fd);

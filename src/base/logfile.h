@@ -10,7 +10,8 @@
  * Open path for appending, and make it with this mode if it is not there:
  * close-on-exec, never a controlling terminal.  It may be a file, a pipe that
  * somebody reads, or a device such as a terminal.  Root follows only symbolic
- * links that root has made.  Returns -1 with a reason.
+ * links that root has made, and refuses a file with several names where others
+ * can write to its folder.  Returns -1 with a reason.
  */
 int logfile_open(const char *path, mode_t mode, const char **ret_why);
 

@@ -479,6 +479,30 @@ START_TEST(planted_links)
 }
 END_TEST
 
+/* The same with a hard link: the file is root's, and private. */
+START_TEST(planted_hard_links)
+{
+	struct server s;
+
+	if (!can_run("planted_hard_links"))
+		return;
+	start_logging(&s);
+	spawn_logging(&s);
+	shell(&s,
+		"chown 4242:4343 logs && (umask 077; echo secret >victim) && "
+		"mv logs/access logs/old && ln victim logs/access");
+	server_signal(&s, SIGUSR1);
+	server_wait_log(&s,
+		"cannot reopen '.*/access': It has other names.*; the old "
+		"file stays");
+	must_be(&s, "^" AS_ACCOUNT);
+	UNTIL(count_matches(read_file(server_path(&s, "logs/old"), NULL),
+		      "GET / ") == 1);
+	shell(&s, "test \"$(cat victim)\" = secret");
+	server_stop(&s);
+}
+END_TEST
+
 /* umask makes new logs private as well. */
 START_TEST(mode_of_logs)
 {
@@ -519,6 +543,7 @@ privileges_suite(void)
 	tc = harness_case(suite, "logs");
 	tcase_add_test(tc, logs_reopened_after_the_drop);
 	tcase_add_test(tc, planted_links);
+	tcase_add_test(tc, planted_hard_links);
 	tcase_add_test(tc, mode_of_logs);
 	return suite;
 }

@@ -159,6 +159,42 @@ START_TEST(links_of_others)
 }
 END_TEST
 
+/* One name in a folder where others can make names, the other is root's. */
+START_TEST(hard_links_of_others)
+{
+	static const struct {
+		uid_t owner;
+		mode_t mode;
+	} open_folders[] = {{SOMEBODY, 0755}, {0, 0775}, {0, 01777}};
+	struct stat st;
+	int reader;
+
+	if (geteuid() != 0) {
+		fprintf(stderr, "skipped: hard_links_of_others (not root)\n");
+		return;
+	}
+	must_reach("mine", "mine");
+	ck_assert_int_eq(link("mine", "theirs/log"), 0);
+	must_reach("theirs/log", "mine"); /* who but root made it? */
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(chown("theirs", open_folders[i].owner, 0), 0);
+		ck_assert_int_eq(chmod("theirs", open_folders[i].mode), 0);
+		must_refuse("theirs/log", "other names");
+		must_reach("mine", "mine");
+		must_reach("theirs/new", "theirs/new");
+	}
+	ck_assert_int_eq(stat("mine", &st), 0);
+	ck_assert_int_eq(st.st_size, 5);
+	ck_assert_int_eq(unlink("mine"), 0);
+	must_reach("theirs/log", "theirs/log");
+	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+	ck_assert_int_eq(link("pipe", "theirs/pipe"), 0);
+	reader = open("pipe", O_RDONLY | O_NONBLOCK);
+	must_refuse("theirs/pipe", "other names");
+	fd_close(&reader);
+}
+END_TEST
+
 START_TEST(pipes)
 {
 	char c = 0;
@@ -227,6 +263,7 @@ logfile_suite(void)
 	tcase_add_test(tc, links_of_ours);
 	tcase_add_test(tc, links_of_the_kernel);
 	tcase_add_test(tc, links_of_others);
+	tcase_add_test(tc, hard_links_of_others);
 	tcase_add_test(tc, pipes);
 	tcase_add_test(tc, no_logs);
 	tcase_add_test(tc, devices);
