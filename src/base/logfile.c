@@ -33,6 +33,7 @@ struct way {
 	char rest[PATH_MAX]; /* the way from there */
 	int links; /* followed so far */
 	mode_t mode;
+	bool look; /* open and make nothing */
 };
 
 static int
@@ -149,25 +150,41 @@ is_its_only_name(int dir, const char *name, int fd)
 		now.st_nlink == 1;
 }
 
+static bool
+is_link(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 /* ELOOP: it is a link.  EMLINK: a hard one that may have been planted. */
 static int
 open_last(const struct way *w, const char *name)
 {
-	int flags = is_procfs(w->dir) ? FLAGS : FLAGS | O_NOFOLLOW;
-	int fd = openat(w->dir, name, flags, w->mode);
+	int flags = w->look ? O_PATH | O_CLOEXEC : FLAGS;
+	int fd, fault = 0;
 
-	if (fd != -1 && !is_procfs(w->dir) && !is_roots_alone(w->dir) &&
-		!is_its_only_name(w->dir, name, fd)) {
+	if (is_procfs(w->dir))
+		return openat(w->dir, name, flags, w->mode);
+	fd = openat(w->dir, name, flags | O_NOFOLLOW, w->mode);
+	if (fd == -1)
+		return -1;
+	if (is_link(fd)) /* what O_PATH opens */
+		fault = ELOOP;
+	else if (!is_roots_alone(w->dir) && !is_its_only_name(w->dir, name, fd))
+		fault = EMLINK;
+	if (fault) {
 		fd_close(&fd);
-		errno = EMLINK;
+		errno = fault;
 	}
 	return fd;
 }
 
 static int
-open_stepwise(const char *path, mode_t mode)
+open_stepwise(const char *path, mode_t mode, bool look)
 {
-	struct way w = {.dir = -1, .mode = mode};
+	struct way w = {.dir = -1, .mode = mode, .look = look};
 	char name[PATH_MAX];
 	int fd = -1;
 
@@ -196,6 +213,8 @@ is_log(int fd)
 			S_ISCHR(st.st_mode));
 }
 
+static const char no_log[] = "Neither a file, a pipe nor a terminal";
+
 static const char *
 reason(bool is_root)
 {
@@ -212,15 +231,35 @@ int
 logfile_open(const char *path, mode_t mode, const char **ret_why)
 {
 	bool is_root = geteuid() == 0;
-	int fd = is_root ? open_stepwise(path, mode) : open(path, FLAGS, mode);
+	int fd = is_root ? open_stepwise(path, mode, false)
+			 : open(path, FLAGS, mode);
 
 	if (fd == -1) {
 		*ret_why = reason(is_root);
 	} else if (!is_log(fd)) {
-		*ret_why = "Neither a file, a pipe nor a terminal";
+		*ret_why = no_log;
 		fd_close(&fd);
 	} else {
 		fd_set_nonblock(fd, false);
 	}
 	return fd;
+}
+
+int
+logfile_check(const char *path, const char **ret_why)
+{
+	bool is_root = geteuid() == 0;
+	int fd = is_root ? open_stepwise(path, 0, true)
+			 : open(path, O_PATH | O_CLOEXEC);
+	int r = 0;
+
+	if (fd == -1 && errno != ENOENT) {
+		*ret_why = reason(is_root);
+		r = -1;
+	} else if (fd != -1 && !is_log(fd)) {
+		*ret_why = no_log;
+		r = -1;
+	}
+	fd_close(&fd);
+	return r;
 }

@@ -15,4 +15,11 @@
  */
 int logfile_open(const char *path, mode_t mode, const char **ret_why);
 
+/*
+ * Is there something at path that logfile_open would refuse?  Nothing is
+ * opened or made to find out, and what is missing is no fault, nor is a pipe
+ * without a reader.  -1 with a reason.
+ */
+int logfile_check(const char *path, const char **ret_why);
+
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/logfile.h"
 #include "conf/load.h"
 #include "conf/value.h"
 
@@ -275,9 +276,14 @@ static void
 check_log(struct load *l, const char *name, const char *path)
 {
 	const struct key *k = find(name);
+	const char *why;
 
-	if (path && *path == '/' && !is_refused(l, k) && try_log(l, path) == -1)
+	if (!path || *path != '/' || is_refused(l, k))
+		return;
+	if (try_log(l, path) == -1)
 		load_fault(l, k, "'%s': %s", path, strerror(errno));
+	else if (logfile_check(path, &why) == -1)
+		load_fault(l, k, "'%s': %s", path, why);
 }
 
 static void

@@ -460,7 +460,14 @@ START_TEST(planted_links)
 	shell(&s,
 		"chown 4242:4343 logs && ln -s ../victim logs/access && "
 		"chown -h 4242:4343 logs/access");
-	MUST(server_run(&s) == 1, "exit status");
+	server_arg(&s, "-t");
+	MUST(server_run(&s) == 2, "exit status of -t");
+	s.nargs--;
+	MUST(server_run(&s) == 2, "exit status");
+	MUST(server_count_log(&s,
+		     "narwhal\\.ini:[0-9]+: access-log: '.*': A link on the way "
+		     "belongs to another user$") == 2,
+		"not told twice");
 	MUST(access(server_path(&s, "victim"), F_OK) == -1, "followed");
 	shell(&s, "rm logs/access");
 	spawn_logging(&s);

@@ -52,6 +52,8 @@ must_reach(const char *path, const char *file)
 	int fd;
 
 	stat(file, &before);
+	ck_assert_msg(logfile_check(path, &why) == 0, "%s: %s", path, why);
+	ck_assert_int_eq(stat(file, &after), before.st_nlink ? 0 : -1);
 	fd = logfile_open(path, 0644, &why);
 	ck_assert_msg(fd != -1, "%s: %s", path, why);
 	ck_assert_int_eq(write(fd, "x", 1), 1);
@@ -60,9 +62,21 @@ must_reach(const char *path, const char *file)
 	ck_assert_int_eq(after.st_size, before.st_size + 1);
 }
 
+/* Found when it is opened only. */
+static void
+must_refuse_late(const char *path, const char *reason)
+{
+	ck_assert_msg(logfile_check(path, &why) == 0, "%s: %s", path, why);
+	ck_assert_int_eq(logfile_open(path, 0644, &why), -1);
+	ck_assert_msg(strstr(why, reason), "%s: %s", path, why);
+}
+
 static void
 must_refuse(const char *path, const char *reason)
 {
+	ck_assert_int_eq(logfile_check(path, &why), -1);
+	ck_assert_msg(strstr(why, reason) || strstr(why, "Neither a file"),
+		"%s: %s", path, why);
 	ck_assert_int_eq(logfile_open(path, 0644, &why), -1);
 	ck_assert_msg(strstr(why, reason), "%s: %s", path, why);
 }
@@ -201,7 +215,7 @@ START_TEST(pipes)
 	int r, w;
 
 	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
-	must_refuse("pipe", "nobody reads");
+	must_refuse_late("pipe", "nobody reads");
 	r = open("pipe", O_RDONLY | O_NONBLOCK);
 	w = logfile_open("pipe", 0644, &why);
 	ck_assert_msg(w != -1, "%s", why);
@@ -222,10 +236,10 @@ START_TEST(no_logs)
 	must_refuse("socket", "a socket");
 	fd_close(&fd);
 	must_refuse("theirs", strerror(EISDIR));
-	must_refuse("missing/log", strerror(ENOENT));
+	must_refuse_late("missing/log", strerror(ENOENT));
 	must_refuse("socket/log", strerror(ENOTDIR));
-	must_refuse("theirs/", "");
-	must_refuse("", strerror(ENOENT));
+	must_refuse_late("theirs/", "");
+	must_refuse_late("", strerror(ENOENT));
 }
 END_TEST
 
