@@ -343,7 +343,7 @@ wait_until(struct master *m, int64_t at)
 {
 	static struct pollfd p[POOL_SLOTS_MAX];
 	static int slots[POOL_SLOTS_MAX];
-	int64_t look = watch_at(m), watchdog = notify_watchdog(clock_us());
+	int64_t look = watch_at(m), notify = notify_due(clock_us());
 	int n = 0;
 
 	for (int i = 0; i < POOL_SLOTS_MAX; i++) {
@@ -354,8 +354,8 @@ wait_until(struct master *m, int64_t at)
 	}
 	if (look < at)
 		at = look;
-	if (watchdog < at)
-		at = watchdog;
+	if (notify < at)
+		at = notify;
 	if (signals_wait(p, n, clock_poll_ms(clock_us(), at)) <= 0)
 		return;
 	for (int i = 0; i < n; i++)

@@ -13,13 +13,18 @@
 void notify_init(void);
 
 /*
- * The watchdog of $WATCHDOG_USEC, if $WATCHDOG_PID is this process or not set:
- * say WATCHDOG=1 if it is time, which is twice as often as the supervisor asks
- * for.  Returns the moment (us) to come again, CLOCK_NEVER without one.
+ * Send the text (`READY=1`); without a socket, nothing.  If the supervisor's
+ * queue is full it waits for notify_due, with the texts after it in order; of
+ * two with one key that follow each other, and of very many, the later ones.
  */
-int64_t notify_watchdog(int64_t now);
-
-/* Send the text (`READY=1`); without a socket, or on an error, nothing. */
 void notify_send(const char *text);
+
+/*
+ * Send what waits.  And the watchdog of $WATCHDOG_USEC, if $WATCHDOG_PID is
+ * this process or not set: say WATCHDOG=1 if it is time, which is twice as
+ * often as the supervisor asks for.  Returns the moment (us) to come again,
+ * CLOCK_NEVER if there is no need.
+ */
+int64_t notify_due(int64_t now);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 Suite *systemd_suite(void);
@@ -134,6 +135,46 @@ START_TEST(reload_within_a_reload)
 }
 END_TEST
 
+/* The supervisor has no time to read: no more goes into its queue. */
+static void
+fill_queue(const struct server *s)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	struct sockaddr_un un;
+	socklen_t len = sizeof(un);
+
+	MUST(getsockname(s->notify, (void *)&un, &len) == 0, "getsockname");
+	while (sendto(fd, "x", 1, 0, (void *)&un, len) == 1)
+		;
+	close(fd);
+}
+
+/* What it missed it hears as soon as it reads again. */
+START_TEST(full_queue)
+{
+	struct server s;
+
+	server_init(&s);
+	server_listen(&s);
+	server_ini(&s, "[server]\nbind = fd:3\n" HELLO);
+	fill_queue(&s);
+	server_spawn(&s);
+	server_wait_log(&s, "is ready after");
+	must_get(&s, "/", "Hello, World!"); /* nothing has waited for it */
+	must_hear(&s, "^READY=1$");
+	must_hear(&s, "^STATUS=generation 1, 1 of 1 workers serve$");
+	fill_queue(&s);
+	server_signal(&s, SIGHUP);
+	server_wait_log(&s, RELOADED);
+	must_hear(&s, "^RELOADING=1$");
+	must_hear(&s, "^READY=1$");
+	fill_queue(&s);
+	server_signal(&s, SIGTERM);
+	MUST(server_wait_exit(&s) == 0, "exit status");
+	server_done(&s);
+}
+END_TEST
+
 START_TEST(watchdog)
 {
 	struct server s;
@@ -249,6 +290,7 @@ systemd_suite(void)
 	tcase_add_test(tc, messages);
 	tcase_add_test(tc, not_ready_before_the_first_worker);
 	tcase_add_test(tc, reload_within_a_reload);
+	tcase_add_test(tc, full_queue);
 	tcase_add_test(tc, watchdog);
 	tcase_add_test(tc, units);
 	tcase_add_test(tc, completion);

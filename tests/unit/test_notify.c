@@ -60,9 +60,7 @@ START_TEST(path)
 	must_hear(fd, "READY=1");
 	must_hear(fd, "RELOADING=1\nMONOTONIC_USEC=5");
 	ck_assert_int_eq(fd_count(), fds);
-	/* Nobody there any more, or nobody who reads: nothing happens. */
-	for (int i = 0; i < 1000; i++)
-		notify_send("STATUS=x");
+	/* Nobody there any more: nothing happens. */
 	fd_close(&fd);
 	notify_send("STOPPING=1");
 	unlink(name);
@@ -80,6 +78,91 @@ START_TEST(abstract)
 	fd = listen_at(name);
 	notify_init();
 	must_hear(fd, "READY=1");
+	fd_close(&fd);
+}
+END_TEST
+
+static void
+must_have(int fd, const char *text)
+{
+	char p[100] = "";
+
+	recv(fd, p, sizeof(p) - 1, MSG_DONTWAIT);
+	ck_assert_str_eq(p, text);
+}
+
+/* Make the queue full of what a test does not look at. */
+static int
+fill(int fd)
+{
+	int other = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0), n = 0;
+	struct sockaddr_un un;
+	socklen_t len = sizeof(un);
+
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&un, &len), 0);
+	while (sendto(other, "x", 1, 0, (struct sockaddr *)&un, len) == 1)
+		n++;
+	fd_close(&other);
+	return n;
+}
+
+/* The supervisor is busy: what it missed it is told later, in order. */
+START_TEST(full_queue)
+{
+	char name[80];
+	int fd, n;
+
+	snprintf(name, sizeof(name), "@narwhal-notify-%d", (int)getpid());
+	fd = listen_at(name);
+	notify_init();
+	n = fill(fd);
+	notify_send("RELOADING=1\nMONOTONIC_USEC=5");
+	notify_send("STATUS=a");
+	notify_send("STATUS=b");
+	notify_send("READY=1");
+	ck_assert_int_eq(notify_due(1000), 101000);
+	must_have(fd, "x"); /* there is room for one */
+	ck_assert_int_eq(notify_due(2000), 102000);
+	while (--n > 0)
+		must_have(fd, "x");
+	notify_send("STOPPING=1");
+	ck_assert_int_eq(notify_due(3000), CLOCK_NEVER);
+	must_have(fd, "RELOADING=1\nMONOTONIC_USEC=5");
+	must_have(fd, "STATUS=b");
+	must_have(fd, "READY=1");
+	must_have(fd, "STOPPING=1");
+	must_have(fd, "");
+	fd_close(&fd);
+}
+END_TEST
+
+/* There is an end to what is kept; the last words are what counts. */
+START_TEST(full_for_long)
+{
+	char name[80], p[100];
+	int fd, n, kept = 0;
+	int64_t at;
+
+	snprintf(name, sizeof(name), "@narwhal-notify-%d", (int)getpid());
+	fd = listen_at(name);
+	notify_init();
+	n = fill(fd);
+	for (int i = 0; i < 1000; i++) {
+		notify_send("RELOADING=1");
+		notify_send("READY=1");
+	}
+	while (n-- > 0)
+		must_have(fd, "x");
+	do {
+		at = notify_due(0);
+		while (memset(p, 0, sizeof(p)),
+			recv(fd, p, sizeof(p) - 1, MSG_DONTWAIT) > 0)
+			ck_assert_str_eq(
+				p, kept++ % 2 ? "READY=1" : "RELOADING=1");
+	} while (at != CLOCK_NEVER);
+	ck_assert_int_gt(kept, 0);
+	ck_assert_int_lt(kept, 100);
+	ck_assert_int_eq(kept % 2, 0);
 	fd_close(&fd);
 }
 END_TEST
@@ -119,17 +202,17 @@ START_TEST(watchdog)
 	ck_assert_ptr_null(getenv("WATCHDOG_USEC"));
 	ck_assert_ptr_null(getenv("WATCHDOG_PID"));
 	if (_i) { /* it is about another process */
-		ck_assert_int_eq(notify_watchdog(1000), CLOCK_NEVER);
+		ck_assert_int_eq(notify_due(1000), CLOCK_NEVER);
 		ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), -1);
 		fd_close(&fd);
 		return;
 	}
-	ck_assert_int_eq(notify_watchdog(1000), 1501000);
+	ck_assert_int_eq(notify_due(1000), 1501000);
 	ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), 10);
 	ck_assert_int_eq(memcmp(p, "WATCHDOG=1", 10), 0);
-	ck_assert_int_eq(notify_watchdog(1500999), 1501000);
+	ck_assert_int_eq(notify_due(1500999), 1501000);
 	ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), -1);
-	ck_assert_int_eq(notify_watchdog(1501000), 3001000);
+	ck_assert_int_eq(notify_due(1501000), 3001000);
 	ck_assert_int_eq(recv(fd, p, sizeof(p), MSG_DONTWAIT), 10);
 	fd_close(&fd);
 }
@@ -143,6 +226,8 @@ notify_suite(void)
 
 	tcase_add_test(t, path);
 	tcase_add_test(t, abstract);
+	tcase_add_test(t, full_queue);
+	tcase_add_test(t, full_for_long);
 	tcase_add_test(t, no_socket);
 	tcase_add_loop_test(t, watchdog, 0, 2);
 	suite_add_tcase(s, t);
