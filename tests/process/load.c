@@ -17,6 +17,7 @@ struct hitter {
 	struct load *load;
 	pthread_t thread;
 	bool keep;
+	int64_t longest_ms; /* from the request to the end of its answer */
 	char error[300];
 };
 
@@ -58,9 +59,11 @@ keep_hitting(void *arg)
 {
 	struct hitter *h = arg;
 	bool open = false, close = false;
+	int64_t began, ms;
 	struct client c;
 
 	while (!atomic_load(&h->load->stop)) {
+		began = now_ms();
 		if (!open && !client_try_port(&c, h->load->port, 0)) {
 			snprintf(h->error, sizeof(h->error), "connect: %s",
 				c.error);
@@ -69,6 +72,9 @@ keep_hitting(void *arg)
 		open = true;
 		if (!hit(h, &c, &close))
 			break;
+		ms = now_ms() - began;
+		if (ms > h->longest_ms)
+			h->longest_ms = ms;
 		atomic_fetch_add(&h->load->count, 1);
 		if (close || !h->keep) {
 			client_done(&c);
@@ -121,17 +127,28 @@ load_count(const struct load *l)
 }
 
 void
-load_stop(struct load *l)
+load_stop_within(struct load *l, int64_t ms)
 {
 	int i;
 
 	atomic_store(&l->stop, true);
 	for (i = 0; i < l->n; i++)
 		pthread_join(l->hitters[i].thread, NULL);
-	for (i = 0; i < l->n; i++)
-		MUST(l->hitters[i].error[0] == '\0',
+	for (i = 0; i < l->n; i++) {
+		const struct hitter *h = &l->hitters[i];
+
+		MUST(h->error[0] == '\0',
 			"client %d (%s), %ld requests in all: %s", i,
-			l->hitters[i].keep ? "kept" : "one each", load_count(l),
-			l->hitters[i].error);
+			h->keep ? "kept" : "one each", load_count(l), h->error);
+		MUST(h->longest_ms <= ms, "client %d (%s) waited %lld ms", i,
+			h->keep ? "kept" : "one each",
+			(long long)h->longest_ms);
+	}
 	free(l);
+}
+
+void
+load_stop(struct load *l)
+{
+	load_stop_within(l, INT64_MAX);
 }

@@ -23,4 +23,7 @@ long load_count(const struct load *l); /* requests answered so far */
 /* Stop them; fails the test if one of them met with an error. */
 void load_stop(struct load *l);
 
+/* The same, or if one of them had to wait longer than ms for an answer. */
+void load_stop_within(struct load *l, int64_t ms);
+
 #endif

@@ -18,6 +18,7 @@ Suite *abuse_suite(void);
 
 #define N(rows) ((int)(sizeof(rows) / sizeof(rows[0])))
 #define GET "GET / HTTP/1.1\r\nHost: t\r\n\r\n"
+#define SOON_MS 5000 /* for a request that nothing holds up */
 #define POST(more) "POST /read HTTP/1.1\r\nHost: t\r\n" more "\r\n\r\n"
 
 static void
@@ -89,15 +90,20 @@ static const struct {
 	{"", 0},
 };
 
-/* A client that has closed its half can still read. */
+/* A client that has closed its half can still read, and holds nobody up. */
 START_TEST(half_closed)
 {
 	struct server s;
 	struct client c;
+	struct load *l;
+	long count;
 	int i;
 
 	server_start(&s, "[app]\napp = %s\n", APP("probe"));
+	l = load_start(server_port(&s, 0), 2, "/");
 	for (i = 0; i < N(halves); i++) {
+		count = load_count(l);
+		UNTIL(load_count(l) > count);
 		client_open(&c, &s);
 		client_puts(&c, halves[i].p);
 		client_shut(&c);
@@ -106,6 +112,7 @@ START_TEST(half_closed)
 		client_wait_eof(&c);
 		client_done(&c);
 	}
+	load_stop_within(l, SOON_MS);
 	server_stop(&s);
 }
 END_TEST
@@ -142,18 +149,31 @@ START_TEST(more_connections_than_room)
 }
 END_TEST
 
-/* No descriptor is left: no spinning, one line, and all is well afterwards. */
+/* For a connection that is never idle: an idle one may be closed for others. */
+#define BEGIN "GET / HT"
+#define END_AND_BEGIN "TP/1.1\r\nHost: t\r\n\r\n" BEGIN
+
+/*
+ * No descriptor is left: no spinning, one line, who is connected is served, and
+ * all is well afterwards.
+ */
 START_TEST(out_of_descriptors)
 {
 	struct rlimit few, old;
-	struct client c[8];
+	struct client c[8], kept;
 	struct server s;
+	int64_t began;
 	pid_t worker;
 	long cpu;
 	int i;
 
-	server_start(&s, "keepalive = 60s\n[app]\napp = %s\n", APP("probe"));
-	must_get(&s, "/", "probe");
+	server_start(&s,
+		"keepalive = 60s\n[app]\napp = %s\n"
+		"[timeouts]\nheader-timeout = 60s\n",
+		APP("probe"));
+	client_open(&kept, &s);
+	client_puts(&kept, BEGIN END_AND_BEGIN);
+	must_answer(&kept, 200);
 	worker = server_worker(&s);
 	UNTIL(proc_fds(worker) < 20);
 	MUST(prlimit(worker, RLIMIT_NOFILE, NULL, &old) == 0, "prlimit");
@@ -165,15 +185,24 @@ START_TEST(out_of_descriptors)
 		client_puts(&c[i], GET);
 	}
 	server_wait_log(&s, "cannot accept: Too many open files");
+	began = now_ms();
+	client_puts(&kept, END_AND_BEGIN);
+	must_answer(&kept, 200);
+	MUST(now_ms() - began < SOON_MS, "a kept connection waited");
 	cpu = proc_cpu_ms(worker);
 	poll(NULL, 0, 1000); /* how much it does meanwhile is the feature */
 	cpu = proc_cpu_ms(worker) - cpu;
 	MUST(cpu < 300, "%ld ms of 1000 spent waiting", cpu);
+	client_puts(&kept, END_AND_BEGIN);
+	must_answer(&kept, 200);
 	MUST(prlimit(worker, RLIMIT_NOFILE, &old, NULL) == 0, "prlimit");
 	for (i = 0; i < N(c); i++) {
 		must_answer(&c[i], 200);
 		client_done(&c[i]);
 	}
+	client_puts(&kept, END_AND_BEGIN);
+	must_answer(&kept, 200);
+	client_done(&kept);
 	MUST(server_count_log(&s, "cannot accept") == 1, "more than one line");
 	MUST(server_worker(&s) == worker, "the worker died");
 	server_stop(&s);

@@ -3,7 +3,7 @@
  * for want of memory or descriptors: the n-th of each in a worker.
  *
  * Each test goes on until it has come to that, and once more; beside it a
- * client that keeps its connection is served all the time.
+ * client on a kept connection is served all the time.
  */
 #include "process/harness.h"
 
@@ -16,7 +16,10 @@ Suite *inject_suite(void);
 #define N(rows) ((int)(sizeof(rows) / sizeof(rows[0])))
 #define BODY 200000
 #define SOON_MS 5000 /* for a request that nothing holds up */
-#define GET "GET /pid HTTP/1.1\r\nHost: t\r\n\r\n"
+
+/* For a connection that is never idle: an idle one may be closed for others. */
+#define BEGIN "GET /pid HT"
+#define END_AND_BEGIN "TP/1.1\r\nHost: t\r\n\r\n" BEGIN
 
 static const int nths[] = {1, 2, 3, 7};
 
@@ -31,7 +34,8 @@ start(struct server *s, const char *app, const char *call, const char *what,
 	server_init(s);
 	server_listen(s);
 	server_ini(s,
-		"[server]\nbind = fd:3\nkeepalive = 60s\n[app]\napp = %s\n",
+		"[timeouts]\nheader-timeout = 60s\n[server]\nbind = fd:3\n"
+		"[app]\napp = %s\n",
 		app);
 	s->prefix[0] = "env";
 	s->prefix[1] = preload;
@@ -47,19 +51,26 @@ is_met(const struct server *s)
 	return server_count_log(s, "^inject: met$") > 0;
 }
 
-/* One more request on this connection, or if that was lost on a new one. */
+static void
+begin(struct client *c, const struct server *s)
+{
+	client_open(c, s);
+	client_puts(c, BEGIN);
+}
+
+/* End the request that has begun; the next begins, on a new one if lost. */
 static bool
 ask_on(struct client *c, const struct server *s)
 {
 	int64_t began = now_ms();
 	struct answer a = {0};
-	bool good = client_try_send(c, GET, strlen(GET)) &&
+	bool good = client_try_send(c, END_AND_BEGIN, strlen(END_AND_BEGIN)) &&
 		client_try_read(c, &a, false) && a.status == 200;
 
 	MUST(now_ms() - began < SOON_MS, "it was held up");
 	if (!good) {
 		client_done(c);
-		client_open(c, s);
+		begin(c, s);
 	}
 	answer_done(&a);
 	return good;
@@ -144,7 +155,7 @@ START_TEST(no_client_notices)
 		start(&s, APP("probe"), harmless[_i].call, harmless[_i].what,
 			nths[i]);
 		worker = server_worker(&s);
-		client_open(&beside, &s);
+		begin(&beside, &s);
 		do
 			ask_for_all(&s, &beside);
 		while (!is_met(&s)); /* or for ever, which has its timeout */
@@ -171,7 +182,7 @@ try_get(const struct server *s)
 	struct client c;
 	bool good;
 
-	client_open(&c, s);
+	begin(&c, s);
 	good = ask_on(&c, s);
 	client_done(&c);
 	return good;
@@ -213,7 +224,7 @@ START_TEST(one_request_at_most_is_lost)
 	for (i = 0; i < N(nths); i++) {
 		start(&s, "so:echo", scarce[_i], "ENOMEM", nths[i]);
 		worker = server_worker(&s);
-		client_open(&beside, &s);
+		begin(&beside, &s);
 		lost = 0;
 		do
 			lost += !ask_on(&beside, &s) + try_post(&s);
@@ -238,7 +249,8 @@ START_TEST(no_connection_is_stranded)
 
 	if (sanitized())
 		return;
-	start(&s, "so:hello\n[server]\nworkers = 2", "watch", "ENOMEM", 1);
+	start(&s, "so:hello\n[server]\nworkers = 2\nkeepalive = 60s", "watch",
+		"ENOMEM", 1);
 	server_wait_workers(&s, 2);
 	for (int i = 0; i < N(c); i++) {
 		struct answer a;
