@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 static int64_t *progress; /* shared with the test: writes that returned */
+static const char *always; /* the path that all others are taken for */
 
 /* ---- small things ---- */
 
@@ -191,16 +192,15 @@ do_cwd(nw_request *r)
 	return say(r, "%s", getcwd(z, sizeof(z)) ? z : "(none)");
 }
 
+/* What the target of the request was taken for. */
 static int
 do_host(nw_request *r)
 {
-	nw_str h = nw_host(r), p = nw_path(r);
+	nw_str t = nw_target(r), h = nw_host(r), p = nw_path(r),
+	       q = nw_query(r);
 
-	nw_start(r, 200, NULL);
-	return nw_write(r, h.p, h.len) || nw_write(r, " ", 1) ||
-			nw_write(r, p.p, p.len)
-		? -1
-		: 0;
+	return say(r, "%.*s %.*s %.*s %.*s", (int)t.len, t.p, (int)h.len, h.p,
+		(int)p.len, p.p, (int)q.len, q.p);
 }
 
 /* Scheme and address, as the server believes a proxy. */
@@ -510,7 +510,7 @@ static const struct {
 static int
 handle(nw_request *r, void *state)
 {
-	nw_str path = nw_path(r);
+	nw_str path = always ? nw_str_of(always) : nw_path(r);
 	size_t i;
 
 	(void)state;
@@ -521,7 +521,10 @@ handle(nw_request *r, void *state)
 	return say(r, "probe");
 }
 
-/* Option progress: a file of 8 bytes that counts writes as they return. */
+/*
+ * Option progress: a file of 8 bytes that counts writes as they return.
+ * Option always: the path that is taken for that of every request.
+ */
 static int
 open_app(nw_server *s, void **ret_state)
 {
@@ -529,6 +532,7 @@ open_app(nw_server *s, void **ret_state)
 	int fd;
 
 	*ret_state = NULL;
+	always = nw_option(s, "always");
 	if (!path)
 		return 0;
 	fd = open(path, O_RDWR | O_CLOEXEC);

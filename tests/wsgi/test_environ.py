@@ -124,6 +124,8 @@ class Environ(Case):
         self.assertEqual(e['HTTP_X_L'], '\u00e9')
         e = ask(self.server, b'GET /%ff%fe%00 HTTP/1.1\r\nHost: t\r\n\r\n')
         self.assertEqual(e['PATH_INFO'], '/\u00ff\u00fe\u0000')
+        e = ask(self.server, b'GET /caf\xc3\xa9 HTTP/1.1\r\nHost: t\r\n\r\n')
+        self.assertEqual(e['PATH_INFO'], '/caf\u00c3\u00a9')
         e = ask(self.server, b'GET /%2e%2F//a;b HTTP/1.1\r\nHost: t\r\n\r\n')
         self.assertEqual(e['PATH_INFO'], '/.///a;b')
 
@@ -137,14 +139,17 @@ class Environ(Case):
 
     def test_absolute_form(self):
         """P05"""
-        e = ask(self.server, b'GET http://one.test/p?q=1 HTTP/1.1\r\n'
-                b'Host: two.test\r\n\r\n')
-        self.assertEqual(e['HTTP_HOST'], 'one.test')
-        self.assertEqual(e['PATH_INFO'], '/p')
-        self.assertEqual(e['RAW_URI'], 'http://one.test/p?q=1')
-        e = ask(self.server, b'GET http://one.test HTTP/1.1\r\n'
-                b'Host: one.test\r\n\r\n')
-        self.assertEqual(e['PATH_INFO'], '/')
+        for target, host, *wanted in (
+                ('http://one.test/p?q=1', 'two.test', 'one.test', '/p',
+                 'q=1'),
+                ('http://one.test', 'one.test', 'one.test', '/', ''),
+                ('HTTP://one.test:81/a/../b', 'one.test:81', 'one.test:81',
+                 '/a/../b', '')):
+            e = ask(self.server, b'GET %b HTTP/1.1\r\nHost: %b\r\n\r\n' % (
+                target.encode(), host.encode()))
+            self.assertEqual([e['HTTP_HOST'], e['PATH_INFO'],
+                              e['QUERY_STRING']], wanted)
+            self.assertEqual(e['RAW_URI'], target)
 
     def test_options_star(self):
         e = ask(self.server, b'OPTIONS * HTTP/1.1\r\nHost: t\r\n\r\n')
