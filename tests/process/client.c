@@ -219,7 +219,9 @@ client_try_fill(struct client *c)
 
 	if (c->eof || c->reset || !wait_fd(c, POLLIN))
 		return false;
-	n = recv(c->fd, block, sizeof(block), 0);
+	if (c->slow)
+		nap();
+	n = recv(c->fd, block, c->slow ? 4096 : sizeof(block), 0);
 	if (n > 0)
 		bytes_add(&c->in, block, (size_t)n);
 	c->eof = n == 0;

@@ -46,6 +46,7 @@ struct client {
 	struct bytes in; /* received, not yet consumed */
 	bool eof; /* the server closed in order */
 	bool reset; /* or not */
+	bool slow; /* it reads 4 KiB each 2 ms */
 	const char *error; /* what a try_ function stumbled over */
 };
 
