@@ -28,14 +28,16 @@ static const struct {
 	{"/kill?signal=6", "died.*signal 6 .*in hand: GET /kill"},
 	{"/exit?status=5", "died.*exit 5.*in hand: GET /exit"},
 	{"/exit?status=3", "died.*exit 3"}, /* no longer a failed boot */
-	{"/exit?status=0", "\\[error\\].*died.*exit 0.*in hand: GET /exit"},
+	{"/exit?status=0", "died.*exit 0.*in hand: GET /exit"},
 };
 
-/* The client sees the end of its connection; the next one is served. */
+/* The client sees the end of its connection; the next one is served soon. */
 START_TEST(death_is_named)
 {
+	char obituary[200];
 	struct server s;
 	struct client c;
+	int64_t from;
 	pid_t pid;
 
 	if (sanitized() && strchr(deaths[_i].target, '1'))
@@ -46,10 +48,14 @@ START_TEST(death_is_named)
 	client_printf(
 		&c, "GET %s HTTP/1.1\r\nHost: t\r\n\r\n", deaths[_i].target);
 	client_slurp(&c);
+	from = now_ms();
 	MUST(c.in.n == 0, "%s", c.in.p);
 	client_done(&c);
-	server_wait_log(&s, deaths[_i].cause);
+	snprintf(obituary, sizeof(obituary), "\\[error\\] worker %d .*%s", pid,
+		deaths[_i].cause);
+	server_wait_log(&s, obituary);
 	must_get(&s, "/ok", "probe");
+	MUST(now_ms() - from < 5000, "a new worker was long in coming");
 	MUST(server_worker(&s) != pid, "the same worker?");
 	MUST(server_count_log(&s, deaths[_i].cause) == 1, "named twice");
 	server_stop(&s);
@@ -162,7 +168,10 @@ END_TEST
 
 /* ---- other people's children ---- */
 
-/* As PID 1 it reaps orphans, and takes none of them for a worker. */
+/*
+ * As PID 1 it reaps orphans, takes none of them for a worker, and only who
+ * looks for faults is told.
+ */
 START_TEST(orphans_are_reaped)
 {
 	pid_t pids[WORKERS_MAX], pid;
@@ -171,20 +180,23 @@ START_TEST(orphans_are_reaped)
 
 	server_init(&s);
 	server_listen(&s);
-	server_ini(&s, "[server]\nbind = fd:3\n" PROBE_APP);
+	server_ini(&s,
+		"[server]\nbind = fd:3\n" PROBE_APP
+		"[log]\nlog-level = debug\n");
 	s.subreaper = true;
 	server_spawn(&s);
 	server_wait_ready(&s);
-	/* such as the warning that goes to root */
-	before = server_count_log(&s, "\\[(warning|error)\\]");
+	server_wait_log(&s, "is ready");
+	before = server_count_log(&s, "\\[(info|warning|error)\\]");
 	pid = server_worker(&s);
 	for (i = 0; i < 5; i++)
 		must_get(&s, "/orphan", "orphaned");
 	/* each shows up as a child and goes again, none as a zombie */
 	UNTIL((n = server_workers(&s, pids)) == 1);
 	MUST(pids[0] == pid, "another worker");
-	MUST(server_count_log(&s, "\\[(warning|error)\\]") == before,
-		"orphans were taken for workers");
+	UNTIL(server_count_log(&s, "\\[debug\\] reaped process") == 5);
+	MUST(server_count_log(&s, "\\[(info|warning|error)\\]") == before,
+		"more is said of orphans");
 	must_get(&s, "/ok", "probe");
 	server_stop(&s);
 }

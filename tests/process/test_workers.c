@@ -243,28 +243,43 @@ END_TEST
 
 /* ---- kept connections ---- */
 
+/* Each has its answer long before a kept connection would be given up. */
+static void
+ask_each(struct client *c, int n)
+{
+	int64_t from = now_ms();
+	struct answer a;
+	int i;
+
+	for (i = 0; i < n; i++)
+		client_puts(&c[i], GET("/ok"));
+	for (i = 0; i < n; i++) {
+		client_read(&c[i], &a);
+		MUST(a.status == 200 && !a.close, "%s", a.head);
+		answer_done(&a);
+	}
+	MUST(now_ms() - from < 5000, "%d clients: %lld ms", n,
+		(long long)(now_ms() - from));
+}
+
 START_TEST(kept_connections_starve_nobody)
 {
-	struct client kept[2], third;
+	struct client kept[40];
 	struct server s;
-	struct answer a;
 	struct load *l;
 	int i;
 
 	server_start(&s, PROBE_APP "[server]\nworkers = 2\nkeepalive = 30s\n");
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < N(kept); i++) {
 		client_open(&kept[i], &s);
-		client_puts(&kept[i], GET("/ok"));
-		client_read(&kept[i], &a);
+		ask_each(&kept[i], 1);
 	}
-	client_open(&third, &s);
-	client_puts(&third, GET("/ok"));
-	client_read(&third, &a);
-	for (i = 0; i < 2; i++) { /* and the two are still there */
-		client_puts(&kept[i], GET("/ok"));
-		client_read(&kept[i], &a);
-		MUST(a.status == 200, "%s", a.head);
+	for (i = 0; i < (soak() ? 20 : 3); i++) {
+		poll(NULL, 0, soak() ? 1000 : 100); /* all of them are idle */
+		ask_each(kept, N(kept));
 	}
+	for (i = 0; i < N(kept); i++)
+		client_done(&kept[i]);
 	l = load_start(server_port(&s, 0), 40, "/ok");
 	UNTIL(load_count(l) > 2000);
 	load_stop(l);
@@ -356,12 +371,15 @@ END_TEST
 
 START_TEST(worker_is_retired_after_so_many)
 {
+	char left[100];
 	struct client c;
 	struct server s;
 	struct answer a;
 	int i;
 
 	server_start(&s, PROBE_APP "[server]\nmax-requests = 3\n");
+	snprintf(left, sizeof(left), "\\[info\\] worker %d .* left .*: exit 0",
+		server_worker(&s));
 	client_open(&c, &s);
 	for (i = 1; i <= 3; i++) {
 		client_puts(&c, GET("/ok"));
@@ -370,6 +388,7 @@ START_TEST(worker_is_retired_after_so_many)
 	}
 	client_wait_eof(&c);
 	client_done(&c);
+	server_wait_log(&s, left);
 	for (i = 0; i < 20; i++)
 		must_get(&s, "/ok", "probe");
 	MUST(server_count_log(&s, "\\[error\\]") == 0, "it is no error");
