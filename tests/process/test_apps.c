@@ -286,17 +286,15 @@ END_TEST
 
 /* ---- chance ---- */
 
-/* The first number of rand() in each of four workers: no two are the same. */
-START_TEST(workers_have_chances_of_their_own)
+/* Ask until so many workers have told a number that no other one told. */
+static void
+collect(const struct server *s, int (*seen)[2], int n, int enough)
 {
-	struct server s;
+	int pid, number, i;
 	struct answer a;
-	int seen[4][2], n = 0, pid, number, i;
 
-	server_start(&s, "workers = 4\n[app]\napp = " APP("probe") "\n");
-	server_wait_workers(&s, 4);
-	while (n < 4) {
-		get(&s, "/rand", &a);
+	while (n < enough) {
+		get(s, "/rand", &a);
 		MUST(sscanf(a.body.p, "%d %d", &pid, &number) == 2, "%s",
 			a.body.p);
 		answer_done(&a);
@@ -307,6 +305,24 @@ START_TEST(workers_have_chances_of_their_own)
 		seen[n][0] = pid;
 		seen[n++][1] = number;
 	}
+}
+
+/*
+ * The first number of rand() in four workers, in the four after a reload, and
+ * in one that comes in place of a dead one.
+ */
+START_TEST(workers_have_chances_of_their_own)
+{
+	const char *text = "workers = 4\n[app]\napp = " APP("probe") "\n";
+	struct server s;
+	int seen[9][2];
+
+	server_start(&s, "%s", text);
+	collect(&s, seen, 0, 4);
+	server_reload(&s, "%s", text);
+	collect(&s, seen, 4, 8);
+	kill(seen[7][0], SIGKILL);
+	collect(&s, seen, 8, 9);
 	server_stop(&s);
 }
 END_TEST

@@ -139,10 +139,18 @@ class Workers(unittest.TestCase):
             first = set(seen.values())
             self.assertEqual(len(first), len(seen))
             self.assertGreater(len(seen), 1)
-            s.reload()
-            hammer()
-            self.assertEqual(len(set(seen.values()) | first),
-                             len(seen) + len(first))
+            for others in s.reload, lambda: self.kill_all(s):
+                others()
+                hammer()
+                self.assertEqual(len(set(seen.values()) | first),
+                                 len(seen) + len(first))
+                first |= set(seen.values())
+
+    def kill_all(self, s):
+        old = set(s.workers())
+        for pid in old:
+            os.kill(pid, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not old & set(s.workers())))
 
     def test_numpy_over_a_reload(self):
         if not has('numpy'):
@@ -315,6 +323,17 @@ class Loading(unittest.TestCase):
             with self.subTest(app):
                 log = self.fails(app, why)
                 self.assertNotIn('Traceback', log)
+
+    def test_what_dies_at_import(self):
+        """M03: after one attempt there is an end, and a reason."""
+        for how, why in ('exit', 'exit 7'), ('signal', 'signal 11'):
+            r = subprocess.run(
+                [NARWHAL, '--bind=127.0.0.1:0', '--chdir=' + APPS,
+                 '--workers=2', 'broken:app'], text=True, timeout=60,
+                capture_output=True, env={**os.environ, 'HOW': how})
+            self.assertEqual(r.returncode, 3, r.stderr)
+            self.assertEqual(r.stderr.count('importing'), 1, r.stderr)
+            self.assertRegex(r.stderr, 'before it was ready: ' + why)
 
     def test_a_failing_reload_keeps_the_old(self):
         with Server('embed:app') as s:
