@@ -83,21 +83,40 @@ START_TEST(every_fault_is_reported)
 }
 END_TEST
 
-/* The same faults refuse a start, before anything is bound or forked. */
-START_TEST(a_start_refuses_them_too)
+static const struct {
+	const char *app, *bind, *line;
+	const char *says;
+} refused[] = {
+	{"so:hello", "", "[server]\nwrokers = 4", "8: wrokers: unknown key"},
+	{"so:hello", "", "[server]\nworkers = two",
+		"8: workers: 'two' is not a number$"},
+	{"so:hello", "", "[timeouts]\ntimeout = -5",
+		"8: timeout: '-5' is not a time"},
+	{"so:hello", ", 127.0.0.1:99999", "",
+		"4: bind: '127\\.0\\.0\\.1:99999' has no port"},
+	{"missing_colon", "", "", "2: app: 'missing_colon' is not MODULE:"},
+};
+
+/* A start says one line and leaves nothing, before it binds or forks. */
+START_TEST(a_start_refuses_it)
 {
 	struct server s;
+	char says[200];
 	int status;
 
 	server_init(&s);
 	server_ini(&s,
-		"[app]\napp = so:hello\n[server]\nbind = unix:%s\n"
-		"wrokers = 4\n",
-		server_path(&s, "socket"));
+		"[app]\napp = %s\n[server]\nbind = unix:%s%s\n"
+		"[process]\npidfile = pid\n%s\n",
+		refused[_i].app, server_path(&s, "socket"), refused[_i].bind,
+		refused[_i].line);
 	status = server_run(&s);
 	MUST(status == 2, "exit status %d", status);
-	MUST(server_count_log(&s, "narwhal\\.ini:5: wrokers: ") == 1, "log");
+	snprintf(says, sizeof(says), "narwhal\\.ini:%s", refused[_i].says);
+	MUST(server_count_log(&s, says) == 1, "not said: %s", says);
+	MUST(server_count_log(&s, "^.") == 1, "more than one line");
 	MUST(access(server_path(&s, "socket"), F_OK) == -1, "a socket is left");
+	MUST(access(server_path(&s, "pid"), F_OK) == -1, "a pid file is left");
 	server_done(&s);
 }
 END_TEST
@@ -114,6 +133,8 @@ static const struct {
 	{"[limits]\nrequest-line = -1", NULL},
 	{"[limits]\nrequest-line = 99999999999", NULL},
 	{"[limits]\nrequest-line = 0", NULL},
+	{"[limits]\nrequest-field-size = 0", NULL},
+	{"[limits]\nrequest-field-size = 99999999999", NULL},
 	{"[limits]\nrequest-line = 8 k b", NULL},
 	{"[limits]\nrequest-body = 0", "^request-body = 0( |$)"},
 	{"[limits]\nrequest-body = 99999999999999999999999", NULL},
@@ -277,8 +298,12 @@ START_TEST(both_families_on_one_port)
 	int port = free_port();
 	char v4[40];
 
-	if (!has_ipv6())
+	if (!has_ipv6()) {
+		fprintf(stderr,
+			"skipped: both_families_on_one_port "
+			"(no IPv6)\n");
 		return;
+	}
 	server_init(&s);
 	snprintf(v4, sizeof(v4), "0.0.0.0:%d, ", port);
 	server_ini(&s, "[app]\napp = so:hello\n[server]\nbind = %s[::]:%d\n",
@@ -328,7 +353,7 @@ config_suite(void)
 	TCase *tc = harness_case(suite, "faults");
 
 	tcase_add_test(tc, every_fault_is_reported);
-	tcase_add_test(tc, a_start_refuses_them_too);
+	tcase_add_loop_test(tc, a_start_refuses_it, 0, N(refused));
 	tc = harness_case(suite, "values");
 	tcase_add_loop_test(tc, one_value, 0, N(values));
 	tcase_add_test(tc, lines_of_4000_bytes);
