@@ -100,6 +100,11 @@ START_TEST(limit_of_the_head)
 	for (i = -1; i <= 1; i++)
 		check_limit(&s, before, "v", rest + (size_t)i, "\r\n\r\n",
 			i > 0 ? 431 : 200);
+	/* the default of request-line is beyond that, so never reached */
+	server_reload(
+		&s, "[app]\napp = so:hello\n[limits]\nrequest-head = 1k\n");
+	check_limit(
+		&s, "GET /", "a", 1100, " HTTP/1.1\r\nHost: t\r\n\r\n", 431);
 	server_stop(&s);
 }
 END_TEST
