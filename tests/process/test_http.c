@@ -9,6 +9,7 @@
 #include "process/harness.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,18 @@ check_row(const struct server *s, const struct row *row)
 	must_get(s, "/ok", NULL);
 }
 
+/* Whatever has come, the worker has nothing to do any more. */
+static void
+must_rest(const struct server *s)
+{
+	pid_t pid = server_worker(s);
+	long before = proc_cpu_ms(pid), used;
+
+	poll(NULL, 0, 300);
+	used = proc_cpu_ms(pid) - before;
+	MUST(used < 50, "%ld ms of CPU for nothing", used);
+}
+
 static void
 check_rows(const struct row *rows, int n)
 {
@@ -122,6 +135,7 @@ check_rows(const struct row *rows, int n)
 		APP("conformance"));
 	for (i = 0; i < n; i++)
 		check_row(&s, &rows[i]);
+	must_rest(&s);
 	server_stop(&s);
 }
 

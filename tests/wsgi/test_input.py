@@ -93,8 +93,10 @@ class Input(Case):
         for line in (b'x' * (1 << 20), b'y' * 39 + b'\n'):
             data = line * (mega * (1 << 20) // len(line))
             for path in ('/readline', '/iterate'):
+                half = self.measure(path, data[:len(data) // 2])[1]
                 pieces, seconds, _ = self.measure(path, data)
-                self.assertLess(seconds, 5 if SLOW else 2)
+                self.assertLess(seconds, 5 if SLOW else 1)
+                self.assertLess(seconds, 4 * half + 0.1)
                 if line[-1:] == b'\n':
                     self.assertEqual(pieces, len(data) // 40)
                 elif path == '/readline':
@@ -114,6 +116,7 @@ class Input(Case):
     def test_many_small_chunks(self):
         """F03: the cost of a byte does not depend on the body's size."""
         for path in ('/read', '/blocks', '/iterate'):
+            half = None
             for mega in (1, 2):
                 body = chunk(b'y' * 15 + b'\n') * (mega << 16)
                 with Connection(self.server) as c:
@@ -124,6 +127,8 @@ class Input(Case):
                     total, _, seconds, _ = c.response().json()
                 self.assertEqual(total, mega << 20)
                 self.assertLess(seconds, 8 if SLOW else 2)
+                self.assertLess(seconds, 4 * (half or seconds) + 0.1)
+                half = seconds
 
     def test_expect(self):
         """P13: asked for when the application reads, not before."""
