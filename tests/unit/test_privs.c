@@ -4,7 +4,9 @@
  * Each case is a child of its own; its exit status tells.
  */
 #include <check.h>
+#include <errno.h>
 #include <grp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 
 #include "proc/privs.h"
 
@@ -144,6 +148,32 @@ fail_at_groups(const struct account *a)
 	return privs_drop(a, why) == -1 && strstr(why, "initgroups") ? 0 : 1;
 }
 
+/* From here on setgid() is not permitted, whoever asks. */
+static int
+forbid_setgid(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setgid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog all = {sizeof(f) / sizeof(f[0]), f};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);
+}
+
+static int
+fail_at_group(const struct account *a)
+{
+	if (forbid_setgid() == -1)
+		return 2;
+	return privs_drop(a, why) == -1 && strstr(why, "setgid: ") ? 0 : 1;
+}
+
 static int
 fail_at_user(const struct account *a)
 {
@@ -158,6 +188,7 @@ START_TEST(each_call_may_fail)
 	if (!is_root("each_call_may_fail"))
 		return;
 	ck_assert_int_eq(in_child(fail_at_groups, &a), 0);
+	ck_assert_int_eq(in_child(fail_at_group, &a), 0);
 	ck_assert_int_eq(in_child(fail_at_user, &a), 0);
 }
 END_TEST
