@@ -29,6 +29,26 @@ class Iterable(Case):
                                          parts.replace(',', ''))
                         self.assertTrue(r.complete)
 
+    def test_no_request_waits_for_an_ack(self):
+        """F01: else each but the first takes the 40 ms of a delayed one."""
+        for chunks in (16, 0):      # with 0 each item is sent by itself
+            with Server('cases:app', outgoing_body_buffer_chunks=chunks) as s:
+                for name, target in (
+                        ('one', '/?13'), ('one', '/?1461'),
+                        ('items', '/list?a,b'), ('items', '/generator?a,b'),
+                        ('files', '/named')):
+                    took = sorted(self.fifty(s, name, target))
+                    self.assertLess(took[25], 0.02 if SLOW else 0.005, target)
+                    self.assertLess(took[40], 0.035, target)
+
+    def fifty(self, s, name, target):
+        """On one connection; the seconds of each."""
+        with Connection(s) as c:
+            for _ in range(50):
+                began = time.monotonic()
+                c.request('GET', target, headers=[('X-App', name)])
+                yield time.monotonic() - began
+
     def test_one_item_has_a_length(self):
         for size in (0, 1, 100, 1 << 16, 3 << 20):
             with Connection(self.server) as c:
