@@ -1,13 +1,27 @@
-# Completion of narwhal(8) for bash; the keys are those of narwhal --help.
+# Completion of narwhal(8) for bash; the keys, and the words some of them take,
+# are those of narwhal --help.
 _narwhal()
 {
-	local line=${COMP_LINE:0:COMP_POINT} word program=$1 keys
+	local line=${COMP_LINE:0:COMP_POINT} word program=$1 keys help value
 	word=${line##*[[:space:]]}
 	COMPREPLY=()
 	case $word in
 	--*=*)
+		help=$("$program" --help 2>/dev/null)
+		value=${help#*$'\n  '"${word%%=*}="}
+		[[ $value != "$help" ]] || return 0
+		value=${value%%$'\n'*}
 		# readline has split the word behind the `=`
-		mapfile -t COMPREPLY < <(compgen -f -- "${word#*=}")
+		word=${word#*=}
+		case $value in
+		*\|*)
+			mapfile -t COMPREPLY < <(compgen -W "${value//|/ }" \
+				-- "$word")
+			;;
+		APP | LIST | PATH)
+			mapfile -t COMPREPLY < <(compgen -f -- "$word")
+			;;
+		esac
 		;;
 	-*)
 		keys=$("$program" --help 2>/dev/null |

@@ -87,8 +87,8 @@ const struct key keys[] = {
 
 	{"log", "error-log", KEY_LOG, AT(error_log), "-", 0, 0, "PATH",
 		"error log, -: standard error"},
-	{"log", "log-level", KEY_LEVEL, AT(log_level), "info", 0, 0, "LEVEL",
-		"error, warning, info or debug"},
+	{"log", "log-level", KEY_LEVEL, AT(log_level), "info", 0, 0,
+		"error|warning|info|debug", "the most talkative level shown"},
 	{"log", "access-log", KEY_LOG, AT(access_log), NULL, 0, 0, "PATH",
 		"access log, -: standard output"},
 	{"log", "access-log-format", KEY_TEXT, AT(access_log_format),
@@ -100,8 +100,8 @@ const struct key keys[] = {
 		"127.0.0.1, ::1, unix", 0, 0, "LIST",
 		"peers whose X-Forwarded fields are believed"},
 	{"proxy", "proxy-protocol", KEY_PROXY, AT(proxy_protocol), "off", 0, 0,
-		"VERSION",
-		"PROXY header that begins each connection: off, v1, v2, auto"},
+		"off|v1|v2|auto",
+		"version of the PROXY header that begins each connection"},
 
 	{"process", "user", KEY_TEXT, AT(user), NULL, 0, 0, "USER",
 		"user the workers run as, if started as root"},

@@ -36,7 +36,7 @@ struct key {
 	size_t offset; /* in struct conf */
 	const char *initial; /* the default as text, NULL for none */
 	uint64_t min, max; /* of the numeric types */
-	const char *arg; /* what --help calls the value */
+	const char *arg; /* what --help calls the value, or all words: a|b */
 	const char *help; /* one line */
 };
 

@@ -211,6 +211,35 @@ START_TEST(units)
 }
 END_TEST
 
+/* What bash offers for this word, sorted. */
+static void
+must_complete(const struct server *s, const char *word, const char *want)
+{
+	shell(s,
+		"PATH=" NW_BUILD ":$PATH bash -c 'source " NW_SOURCE
+		"/conf/narwhal.bash; COMP_LINE=\"narwhal %s\"; "
+		"COMP_POINT=${#COMP_LINE}; _narwhal narwhal; "
+		"printf \"%%s\\n\" \"${COMPREPLY[@]}\" | LC_ALL=C sort | "
+		"tr \"\\n\" \" \" | grep -qFx \"%s \"'",
+		word, want);
+}
+
+START_TEST(completion_of_values)
+{
+	struct server s;
+
+	server_init(&s);
+	shell(&s, "touch a.ini a.log");
+	must_complete(&s, "--log-level=", "debug error info warning");
+	must_complete(&s, "--proxy-protocol=v", "v1 v2");
+	must_complete(&s, "-t --daemon=", "no yes");
+	must_complete(&s, "--error-log=a", "a.ini a.log");
+	must_complete(&s, "--keepalive=", "");
+	must_complete(&s, "--no-such-key=", "");
+	server_done(&s);
+}
+END_TEST
+
 /* Each key of --help, and nothing else, is completed. */
 START_TEST(completion)
 {
@@ -294,6 +323,7 @@ systemd_suite(void)
 	tcase_add_test(tc, watchdog);
 	tcase_add_test(tc, units);
 	tcase_add_test(tc, completion);
+	tcase_add_test(tc, completion_of_values);
 	tcase_add_test(tc, installed);
 	tcase_add_test(tc, process_1);
 	return suite;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf/keys.h"
+#include "http/proxy.h"
 
 Suite *keys_suite(void);
 
@@ -72,6 +73,36 @@ START_TEST(rows)
 	ck_assert(!key_is_section(STR("sever")));
 	ck_assert_ptr_null(key_find(STR("Workers")));
 	ck_assert_ptr_null(key_find(STR("")));
+}
+END_TEST
+
+static const char *const *
+words_of(const struct key *k)
+{
+	static const char *const yes_no[] = {"yes", "no", NULL}, *none[1];
+
+	return k->type == KEY_LEVEL	? log_level_names
+		: k->type == KEY_PROXY	? proxy_mode_names
+		: k->type == KEY_SWITCH ? yes_no
+					: none;
+}
+
+/* A row whose value is one of some words has them all, and each is good. */
+START_TEST(words)
+{
+	for (size_t i = 0; i < keys_len; i++) {
+		const char *const *w = words_of(&keys[i]);
+		bool has_words = *w != NULL;
+		struct str rest = str_of(keys[i].arg), word;
+
+		ck_assert_int_eq(strchr(keys[i].arg, '|') != NULL, has_words);
+		for (; *w; w++) {
+			ck_assert(str_cut(&rest, '|', &word));
+			ck_assert(str_eq(word, str_of(*w)));
+			ck_assert_str_eq(set(keys[i].name, *w), *w);
+		}
+		ck_assert(!has_words || !rest.p);
+	}
 }
 END_TEST
 
@@ -279,6 +310,7 @@ keys_suite(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, rows);
+	tcase_add_test(tc, words);
 	tcase_add_test(tc, defaults_there_and_back);
 	tcase_add_test(tc, bounds_are_exact);
 	tcase_add_loop_test(tc, value, 0, N(values));
