@@ -229,7 +229,7 @@ $(OUT)/tests/man-example.so: man/narwhal-app.3 scripts/man-example
 
 $(OUT)/tests/reader: tests/tools/reader.c $(RFC)
 	@mkdir -p $(@D) $(OBJ)/tests/tools
-	$(COMPILE) -Itests -MF $(OBJ)/tests/tools/reader.d -o $@ $^ $(LDFLAGS)
+	$(COMPILE) -Itests -MF $(OBJ)/tests/tools/reader.d -o $@ $< $(RFC) $(LDFLAGS)
 
 $(OUT)/tests/%: tests/tools/%.c
 	@mkdir -p $(@D) $(OBJ)/tests/tools

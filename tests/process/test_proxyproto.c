@@ -223,7 +223,7 @@ START_TEST(forwarded_fields_are_the_clients)
 		client_send(&c, LIE, cuts[cut]);
 		if (cut > 0)
 			ask_another(&s);
-		client_puts(&c, LIE + cuts[cut]);
+		client_puts(&c, &LIE[cuts[cut]]);
 		must_be(&c, said[_i].who);
 		client_puts(&c, LIE);
 		must_be(&c, said[_i].who);
