@@ -249,6 +249,7 @@ reload(struct site *t)
 	server_wait_log(&t->s, RELOADED);
 }
 
+/* With SOAK=1 in 20,000 requests, else in the tenth that there is time for. */
 START_TEST(no_502_while_reloading)
 {
 	long want = soak() ? 20000 : 2000;
