@@ -3,6 +3,7 @@ import os
 import re
 import socket
 import struct
+import time
 import threading
 import unittest
 
@@ -143,6 +144,20 @@ class Input(Case):
             c.send(head % b'deaf')
             r = c.response()
             self.assertEqual((r.status, r.interim), (200, []))
+
+    def test_answer_to_an_unread_body_is_whole(self):
+        """P12: the client takes its time, and no reset destroys the rest."""
+        for close, chunked in (True, False), (False, True):
+            fields = [('X-App', 'one')] + [('Connection', 'close')] * close
+            with Connection(self.server, rcvbuf=4096) as c:
+                c.send(request('POST', '/?1048576', b'x' * 262144, fields,
+                               chunked))
+                while len(c.data) < 1 << 20:
+                    some = c.sock.recv(4096)
+                    self.assertTrue(some)
+                    c.data += some
+                    time.sleep(0.002)
+                self.assertEqual(len(c.response().body), 1 << 20)
 
     def test_two_threads(self):
         data = b''.join(b'%06d\n' % i for i in range(20000))
