@@ -441,7 +441,6 @@ START_TEST(address_comes_back_while_it_drains)
 }
 END_TEST
 
-/* The unix socket keeps its inode over reloads, and goes with the last one. */
 /* Requests over a unix socket, of which no worker serves more than two. */
 static void
 wear_out(const char *path, const struct stat *before)
@@ -463,6 +462,7 @@ wear_out(const char *path, const struct stat *before)
 	}
 }
 
+/* The unix socket keeps its inode over reloads, and goes with the last one. */
 START_TEST(unix_socket_stays_the_same)
 {
 	struct server s;
