@@ -461,6 +461,7 @@ forget(void *arg)
 	for (i = 0; i < w->park.max; i++)
 		fd_close(&w->park.slots[i].fd);
 	fd_close(&w->serve.conn.fd);
+	fd_close(&w->serve.access.fd);
 	fd_close(&w->park.epoll_fd);
 	close(w->setup->leash);
 }

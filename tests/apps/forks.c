@@ -44,13 +44,24 @@ static int
 look(nw_request *r)
 {
 	char line[256], out[8192];
+	int until[2];
 	size_t n = 0;
 	FILE *f;
-	pid_t child = fork_noted(r);
+	pid_t child;
 
-	if (child == 0)
+	if (pipe(until) == -1)
+		return -1;
+	child = fork_noted(r);
+	if (child == 0) {
+		close(until[0]);
+		close(until[1]);
 		for (;;)
 			pause();
+	}
+	/* until fork() has returned there, too */
+	close(until[1]);
+	(void)!read(until[0], out, 1);
+	close(until[0]);
 	snprintf(line, sizeof(line), command, (long)child, (long)child);
 	f = popen(line, "r");
 	if (f) {
