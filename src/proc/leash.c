@@ -78,6 +78,9 @@ leash_send(int fd, const struct leash_message *m)
 	}
 	attach_fds(&msg, &c, fds, n);
 	r = io_sendmsg(fd, &msg, MSG_NOSIGNAL);
+	/* Said once of a side that left without having read all. */
+	if (r == -1 && errno == ECONNRESET)
+		errno = EPIPE;
 	return r == -1 ? -1 : 0;
 }
 

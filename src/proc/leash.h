@@ -37,7 +37,10 @@ struct leash_message {
 /* Non-blocking, close-on-exec.  -1 with errno. */
 int leash_open(int *ret_master, int *ret_worker);
 
-/* -1 with errno; the descriptors in a LOGS message stay the caller's. */
+/*
+ * -1 with errno (EPIPE: the other side is gone); the descriptors in a LOGS
+ * message stay the caller's.
+ */
 int leash_send(int fd, const struct leash_message *m);
 
 /*

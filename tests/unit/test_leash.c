@@ -132,6 +132,10 @@ START_TEST(gone_with_unread_messages)
 
 	ck_assert_int_eq(leash_send(up, &m), 0);
 	fd_close(&down);
+	if (_i) {
+		ck_assert_int_eq(leash_send(up, &m), -1);
+		ck_assert_int_eq(errno, EPIPE);
+	}
 	ck_assert_int_eq(leash_receive(up, &m), 1);
 	ck_assert_int_eq(m.word, LEASH_EOF);
 }
@@ -201,7 +205,7 @@ leash_suite(void)
 	tcase_add_test(t, looks_do_not_pile_up);
 	tcase_add_loop_test(t, descriptors, 0, 4);
 	tcase_add_test(t, other_side_is_gone);
-	tcase_add_test(t, gone_with_unread_messages);
+	tcase_add_loop_test(t, gone_with_unread_messages, 0, 2);
 	tcase_add_test(t, not_ours);
 	tcase_add_test(t, unasked_descriptors);
 	tcase_add_test(t, never_blocks);
