@@ -20,7 +20,7 @@ class Held:
         self.aside = self.path + ENDING
         self.original = self.read()
         self.last = self.original
-        self.kept = False
+        self.kept = self.touched = False
         self.set_aside()
 
     def read(self):
@@ -34,9 +34,7 @@ class Held:
             except FileExistsError:
                 raise
             except OSError:             # a file system without links
-                with open(self.aside, 'xb') as f:
-                    f.write(self.original)
-                shutil.copystat(self.path, self.aside)
+                self.copy_aside()
         except FileExistsError:
             raise Failed(
                 '%s is there: another narwhal-tune is at work, or one was '
@@ -45,6 +43,16 @@ class Held:
         except OSError as e:
             raise Failed('cannot make %s: %s' % (self.aside, e.strerror))
 
+    def copy_aside(self):
+        with open(self.aside, 'xb') as f:
+            try:
+                f.write(self.original)
+                f.flush()
+                shutil.copystat(self.path, self.aside)
+            except OSError:             # half of it would be taken for all
+                os.unlink(self.aside)
+                raise
+
     def put(self, data):
         """The server sees all of it or nothing."""
         try:
@@ -52,6 +60,7 @@ class Held:
         except OSError as e:
             raise Failed('cannot write %s: %s' % (self.path, e.strerror))
         self.last = data
+        self.touched = True
 
     def replace(self, data):
         fd, new = tempfile.mkstemp(prefix='.narwhal-tune-',
@@ -85,9 +94,9 @@ class Held:
     def restore(self):
         """As it was.  Says in words why that cannot be, if it cannot."""
         try:
-            if os.path.samefile(self.path, self.aside):
-                os.unlink(self.aside)   # nothing was put; rename would do
-                return                  # nothing with two names of one file
+            if not self.touched:
+                os.unlink(self.aside)
+                return
             self.must_be_ours()
             os.rename(self.aside, self.path)
             self.last = self.original

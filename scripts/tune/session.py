@@ -40,6 +40,16 @@ class Trial:
         return next(n for n in self.names if ratios.get(n, 1) >= least)
 
 
+def in_turn(names, r):
+    """
+    The order of round r.  Over two rounds for each name every name has had
+    every place equally often, and the first half of a pair is as often second.
+    """
+    turn = r // 2 % len(names)
+    order = names[turn:] + names[:turn]
+    return order[::-1] if r % 2 else order
+
+
 class Session:
     """now: what is in force today for every key; settings are like it."""
 
@@ -78,11 +88,9 @@ class Session:
     # ---- rounds ----
 
     def run(self, trial, settings_of, rounds, seconds):
-        """Every name once a round, each time in another order."""
+        """Every name once a round, in the places of a round by turns."""
         for r in range(rounds):
-            turn = r % len(trial.names)
-            order = trial.names[turn:] + trial.names[:turn]
-            for name in order[::-1 if r % 2 else 1]:
+            for name in in_turn(trial.names, r):
                 self.put_in_force(settings_of[name])
                 taken = self.measure(seconds)
                 self.server.check_calm()

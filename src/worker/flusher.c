@@ -34,6 +34,7 @@ flusher_init(
 	*f = (struct flusher){.timer_fd = -1,
 		.fd = -1,
 		.delay_us = delay_us,
+		.armed_at = CLOCK_NEVER,
 		.due_at = CLOCK_NEVER};
 	pthread_mutex_init(&f->lock, NULL);
 	return queue_init(&f->queue, chunks_max, chunk_size);
@@ -62,13 +63,13 @@ arm(struct flusher *f, int64_t at_us)
 	t.it_value.tv_sec = at_us / 1000000;
 	t.it_value.tv_nsec = at_us % 1000000 * 1000;
 	timerfd_settime(f->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
-	f->armed = true;
+	f->armed_at = at_us;
 }
 
 static void
 heed(struct flusher *f)
 {
-	f->armed = false;
+	f->armed_at = CLOCK_NEVER;
 	/* A send that fails is found by the main thread's next call. */
 	if (f->due_at != CLOCK_NEVER && f->due_at <= clock_us())
 		flusher_push(f, 0);
@@ -147,7 +148,8 @@ void
 flusher_forget(struct flusher *f)
 {
 	pthread_mutex_init(&f->lock, NULL);
-	f->has_thread = f->armed = false;
+	f->has_thread = false;
+	f->armed_at = CLOCK_NEVER;
 	f->no_thread = true;
 	fd_close(&f->timer_fd);
 	f->fd = -1;
@@ -281,11 +283,12 @@ flusher_schedule(struct flusher *f)
 	}
 	if (queue_is_empty(&f->queue))
 		return 0;
-	if (!f->armed && !have_thread(f))
+	if (!have_thread(f))
 		return flusher_push(f, 0);
 	if (f->due_at == CLOCK_NEVER)
 		f->due_at = clock_us() + f->delay_us;
-	if (!f->armed)
+	/* It may be armed for another try, which is further off. */
+	if (f->due_at < f->armed_at)
 		arm(f, f->due_at);
 	return 0;
 }

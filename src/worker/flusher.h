@@ -6,8 +6,8 @@
  * needed, has all signals blocked and never calls the application.  The lock
  * covers the queue and every send; nobody blocks while holding it.
  *
- * A timer wakes the thread.  It is armed only when it is not, by the first
- * chunk that must wait, so it costs one system call per delay at most.
+ * A timer wakes the thread.  It is armed by the first chunk that must wait, only
+ * when it is not, or for later: so it costs one system call per delay at most.
  */
 #ifndef WORKER_FLUSHER_H
 #define WORKER_FLUSHER_H
@@ -25,7 +25,7 @@ struct flusher {
 	bool no_thread; /* it could not be created: nothing is left waiting */
 	bool stop;
 	int timer_fd;
-	bool armed;
+	int64_t armed_at; /* us; CLOCK_NEVER: the timer is not armed */
 	int64_t delay_us; /* outgoing-flush-delay */
 	int fd; /* the client's socket, -1 between responses */
 	int64_t due_at; /* us, when what waits must go; CLOCK_NEVER: nothing */

@@ -202,6 +202,15 @@ take_events(struct worker *w, const struct epoll_event *e, int n)
 				e[i].events & EPOLLRDHUP);
 }
 
+static bool
+take_each(struct worker *w)
+{
+	bool any = acceptor_take_each(&w->acceptor);
+
+	w->served |= any;
+	return any;
+}
+
 /*
  * Connections whose time was over when all sockets were looked at last: what
  * came in time while this worker was busy has been taken by then.
@@ -300,8 +309,8 @@ run(struct worker *w)
 		if (n >= 0 && n < EVENTS_MAX)
 			expire(w, now);
 		acceptor_listen(&w->acceptor);
-		if (n > 0 || park_next_ready(&w->park) != -1 ||
-			acceptor_take_each(&w->acceptor) || may_leave(w))
+		if (n > 0 || park_next_ready(&w->park) != -1 || take_each(w) ||
+			may_leave(w))
 			continue;
 		n = sleep_for_events(w, events);
 		if (n > 0)

@@ -10,6 +10,7 @@ from tune import proc, target, values
 from tune.client import parse_url
 from tune.ini import Ini
 from tune.log import Log
+from tune.session import in_turn
 from tune.stop import Failed
 
 
@@ -54,6 +55,16 @@ class Processes(unittest.TestCase):
                            (['--config', 'a'], 'a'), (['--config=a'], 'a'),
                            (['--workers=2', 'so:echo'], 'narwhal.ini')):
             self.assertEqual(proc.option(args), path)
+
+
+class Turns(unittest.TestCase):
+    def test_each_place_equally_often(self):
+        for n in range(2, 8):
+            names = list(range(n))
+            rounds = [in_turn(names, r) for r in range(2 * n)]
+            for place in range(n):
+                self.assertEqual(sorted(r[place] for r in rounds),
+                                 sorted(2 * names))
 
 
 class Files(unittest.TestCase):

@@ -137,7 +137,7 @@ START_TEST(not_sent_before_it_is_due)
 	ck_assert(flusher_due_at(&f) == CLOCK_NEVER);
 	ck_assert_int_eq(add("one", 3, NULL, NULL), 0);
 	ck_assert_int_ge(flusher_due_at(&f), now + FOREVER_US);
-	ck_assert(f.armed);
+	ck_assert(f.armed_at != CLOCK_NEVER);
 	ck_assert(nothing_came());
 	ck_assert_int_eq(push(), 0);
 	ck_assert(flusher_due_at(&f) == CLOCK_NEVER);
@@ -184,6 +184,19 @@ START_TEST(an_early_wake_sends_nothing)
 	while (timer_left() < FOREVER_US / 2)
 		poll(NULL, 0, 1);
 	ck_assert(nothing_came());
+	done();
+}
+END_TEST
+
+/* Armed for another try, it would wake too late. */
+START_TEST(a_timer_is_brought_forward)
+{
+	open_with(8, FOREVER_US);
+	ck_assert_int_eq(add("one", 3, NULL, NULL), 0);
+	ck_assert_int_eq(push(), 0);
+	f.delay_us = 1000;
+	ck_assert_int_eq(add("two", 3, NULL, NULL), 0);
+	expect("HTTP/1.1 200 OK\r\n\r\nonetwo");
 	done();
 }
 END_TEST
@@ -483,6 +496,7 @@ flusher_suite(void)
 	tcase_add_test(t, not_sent_before_it_is_due);
 	tcase_add_test(t, the_oldest_byte_counts);
 	tcase_add_test(t, an_early_wake_sends_nothing);
+	tcase_add_test(t, a_timer_is_brought_forward);
 	tcase_add_test(t, no_delay_no_thread);
 	tcase_add_test(t, the_rest_goes_when_the_client_reads);
 	tcase_add_test(t, a_client_that_is_full_is_not_asked_at_once);
