@@ -20,7 +20,8 @@ class Held:
         self.aside = self.path + ENDING
         self.original = self.read()
         self.last = self.original
-        self.kept = self.touched = False
+        self.kept = False
+        self.file = os.stat(self.path).st_ino
         self.set_aside()
 
     def read(self):
@@ -60,7 +61,6 @@ class Held:
         except OSError as e:
             raise Failed('cannot write %s: %s' % (self.path, e.strerror))
         self.last = data
-        self.touched = True
 
     def replace(self, data):
         fd, new = tempfile.mkstemp(prefix='.narwhal-tune-',
@@ -91,12 +91,18 @@ class Held:
         os.unlink(self.aside)
         self.kept = True
 
+    def is_untouched(self):
+        """Asked of the file: what put() knows may lag behind a signal."""
+        return os.path.samefile(self.path, self.aside) or (
+            os.stat(self.path).st_ino == self.file and
+            self.read() == self.original)
+
     def restore(self):
         """As it was.  Says in words why that cannot be, if it cannot."""
         try:
-            if not self.touched:
-                os.unlink(self.aside)
-                return
+            if self.is_untouched():
+                os.unlink(self.aside)   # rename would do nothing with two
+                return                  # names of one file
             self.must_be_ours()
             os.rename(self.aside, self.path)
             self.last = self.original

@@ -1,5 +1,5 @@
 /*
- * status.c -- reason phrases.
+ * status.c -- what is to be known of status codes.
  *
  * RFC 9110 15 and the IANA registry of status codes, one row each.
  */
@@ -79,6 +79,14 @@ status_reason(int status)
 	if (status < 0 || status >= n || !reasons[status].p)
 		return STR("Unknown");
 	return reasons[status];
+}
+
+struct str
+status_explanation(int status)
+{
+	if (status == 505) /* RFC 9110 15.6.6 */
+		return STR("This server speaks HTTP/1.1 and HTTP/1.0.\n");
+	return STR("");
 }
 
 bool

@@ -333,7 +333,7 @@ request_is_broken(const struct request *r)
 	struct buf trailers;
 	bool broken;
 
-	if (r->done || !r->framing.chunked)
+	if (r->done || r->fault_errno || !r->framing.chunked)
 		return r->fault_errno;
 	buf_init(&trailers);
 	c.trailers = &trailers;

@@ -112,7 +112,8 @@ ssize_t conn_receive_until(
  * Send what waits until at most max_chunks chunks do (with max_chunks 0: until
  * the queue is empty), waiting for the client at most send-timeout without
  * progress (bytes acknowledged by the peer) or with less than min-send-rate asks
- * for.  The lock is not held by the caller.  -1 with errno (ETIMEDOUT; EPIPE, ECONNRESET).
+ * for.  The lock is not held by the caller.  -1 with errno (ETIMEDOUT; EPIPE,
+ * ECONNRESET).
  */
 int conn_send(struct conn *c, int max_chunks, int flags);
 

@@ -232,7 +232,10 @@ total(const struct iovec *iov, int n)
 	return sum;
 }
 
-/* One gathered write, less what went ahead.  Returns 1: all went, 0: the kernel is full, or -1. */
+/*
+ * One gathered write, less what went ahead.  Returns 1: all went, 0: the kernel
+ * is full, or -1.
+ */
 static int
 push_once(struct flusher *f, int flags)
 {

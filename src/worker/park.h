@@ -126,7 +126,8 @@ int park_overdue(const struct park *p, int64_t now);
 
 /*
  * A lingering connection's time is over: give it more if its peer still takes
- * at least linger_least bytes of what was sent (closing now could destroy that).  False: it was closed.
+ * at least linger_least bytes of what was sent (closing now could destroy that).
+ * False: it was closed.
  */
 bool park_linger_on(struct park *p, int slot, int64_t now);
 

@@ -489,15 +489,6 @@ response_refuse(struct response *r, int status)
 		start(r, status, STR(""));
 }
 
-/* What a status has to say besides its reason. */
-static struct str
-explanation(int status)
-{
-	if (status == 505) /* RFC 9110 15.6.6 */
-		return STR("This server speaks HTTP/1.1 and HTTP/1.0.\n");
-	return STR("");
-}
-
 /* The status and its reason, in the place of what the application said. */
 static void
 put_page(struct response *r)
@@ -507,7 +498,7 @@ put_page(struct response *r)
 	buf_reset(&r->page);
 	buf_addf(&r->page, "%d %.*s\n", r->status,
 		STR_ARG(status_reason(r->status)));
-	buf_add_str(&r->page, explanation(r->status));
+	buf_add_str(&r->page, status_explanation(r->status));
 	buf_add_str(&q->head, STR("Content-Type: text/plain\r\n"));
 	buf_add_str(&q->head, STR("Content-Length: "));
 	buf_add_u64(&q->head, r->page.len);
