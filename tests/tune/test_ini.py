@@ -1,7 +1,11 @@
 """The INI file's text: found as the server finds it, changed as little."""
+import os
+import tempfile
 import unittest
 
+from tune.held import ENDING, Held
 from tune.ini import Ini, changed
+from tune.stop import Failed
 
 TEXT = b'''\xef\xbb\xbf; top
 [app]
@@ -69,3 +73,34 @@ class Changing(unittest.TestCase):
 
     def test_empty_value(self):
         self.check(b'[buffers]\nx = ; y\n', b'[buffers]\nx =2 ; y\n', x='2')
+
+
+class Lending(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, 'narwhal.ini')
+        with open(self.path, 'wb') as f:
+            f.write(TEXT)
+        self.held = Held(self.path)
+
+    def check(self, path):
+        with open(path, 'rb') as f:
+            self.assertEqual(f.read(), TEXT)
+
+    def test_untouched(self):
+        self.held.restore()
+        self.check(self.path)
+        self.assertFalse(os.path.exists(self.path + ENDING))
+
+    def test_given_back(self):
+        self.held.put(b'other')
+        self.held.restore()
+        self.check(self.path)
+        self.assertFalse(os.path.exists(self.path + ENDING))
+
+    def test_stopped_while_putting(self):
+        self.held.replace(b'other')     # and put() has not noted it yet
+        with self.assertRaises(Failed):
+            self.held.restore()
+        self.check(self.path + ENDING)
